@@ -16,7 +16,6 @@ from typing import Any, Literal
 from conformance.errors import UsageProblem, nearest
 from conformance.resources import data_folder
 
-
 Effect = Literal["read", "write"]
 
 

@@ -1,0 +1,130 @@
+"""Test control over HTTP. Anything but a 2xx answer means that the suite could not run, never that the target fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from conformance.control.interface import (
+    AccessState,
+    Capabilities,
+    ControlFailed,
+    Principal,
+    read_capabilities,
+    read_principal,
+)
+from conformance.transport.exchange import Request
+from conformance.transport.wire import Origin, Wire, WireFault, WireLimits
+
+_CONTROL_SECONDS = 30.0
+
+
+class HttpControl:
+    """A client of the test-control API."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self._wire = Wire(Origin.parse(url, "--control-url"), WireLimits(seconds=_CONTROL_SECONDS))
+        self._token = token
+        self.calls = 0
+
+    def capabilities(self) -> Capabilities:
+        """See ``TestControl``."""
+        return read_capabilities(self._call("GET", "/capabilities"), self._wire.origin.url)
+
+    def create_principal(self, scopes: tuple[str, ...], workspace_ids: tuple[str, ...], label: str) -> Principal:
+        """See ``TestControl``."""
+        document = self._call("POST", "/principals", {"scopes": list(scopes), "workspace_ids": list(workspace_ids)})
+        return read_principal(document, f"POST {self._wire.origin.url}/principals", scopes, workspace_ids, label)
+
+    def create_token(self, principal: Principal, scopes: tuple[str, ...]) -> Principal:
+        """See ``TestControl``."""
+        path = f"/principals/{quote(principal.principal_id, safe='')}/tokens"
+        document = self._call("POST", path, {"scopes": list(scopes)})
+        token = document.get("token") if isinstance(document, dict) else None
+        if not isinstance(token, str):
+            raise ControlFailed(f"POST {path} gave no token", "See 'test control' in the target interface.")
+        return replace(principal, token=token, scopes=scopes)
+
+    def seed_conversation(self, principal: Principal, conversation: Any, messages: Any, runs: Any) -> Mapping[str, str]:
+        """See ``TestControl``."""
+        body = {
+            "principal_id": principal.principal_id,
+            "conversation": conversation,
+            "messages": messages,
+            "runs": runs,
+        }
+        document = self._call("POST", "/conversations", body)
+        ids = document.get("ids") if isinstance(document, dict) else None
+        return ids if isinstance(ids, dict) else {}
+
+    def read_clock(self, workspace_id: str) -> str:
+        """See ``TestControl``."""
+        document = self._call("GET", f"/clock?workspace_id={workspace_id}")
+        now = document.get("now") if isinstance(document, dict) else None
+        if not isinstance(now, str):
+            raise ControlFailed("GET /clock gave no time", "See 'test control' in the target interface.")
+        return now
+
+    def set_clock(self, workspace_id: str, now: str) -> None:
+        """See ``TestControl``."""
+        self._call("PUT", "/clock", {"workspace_id": workspace_id, "now": now})
+
+    def release_clock(self, workspace_id: str) -> None:
+        """See ``TestControl``."""
+        self._call("DELETE", f"/clock?workspace_id={workspace_id}")
+
+    def set_access(self, conversation_id: str, state: AccessState) -> None:
+        """See ``TestControl``."""
+        self._call("PUT", f"/conversations/{conversation_id}/access", {"state": state})
+
+    def deliver_result(self, run_id: str, answer: Any, model_id: str | None, model_version: str | None) -> None:
+        """See ``TestControl``."""
+        body = {"answer": answer, "model_id": model_id, "model_version": model_version}
+        self._call("POST", f"/runs/{run_id}/result", body)
+
+    def restart(self) -> None:
+        """See ``TestControl``."""
+        self._call("POST", "/restart")
+
+    def reset(self) -> None:
+        """See ``TestControl``."""
+        self._call("POST", "/reset")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._wire.close()
+
+    def _call(self, method: str, path: str, document: Any = None) -> Any:
+        """Make one call and return the decoded answer, ``None`` where there is no body."""
+        self.calls += 1
+        origin = self._wire.origin
+        body = b"" if document is None else json.dumps(document, ensure_ascii=False).encode()
+        headers = [("Host", origin.authority), ("Accept", "application/json"), ("Content-Length", str(len(body)))]
+        if document is not None:
+            headers.append(("Content-Type", "application/json"))
+        if self._token:
+            headers.append(("Authorization", f"Bearer {self._token}"))
+        where = f"{method} {origin.url}{path}"
+        try:
+            response = self._wire.send(Request(method, origin.url + path, tuple(headers), body), origin.prefix + path)
+        except WireFault as fault:
+            raise ControlFailed(
+                f"test control did not answer {where}: {fault}", "Start it, or correct --control-url."
+            ) from None
+        if not 200 <= response.status < 300:
+            excerpt = response.body[:200].decode("utf-8", "replace")
+            raise ControlFailed(
+                f"test control answered {where} with {response.status} {excerpt!r}",
+                "A call that test control offers must answer 2xx; see 'test control' in the target interface.",
+            )
+        if not response.body:
+            return None
+        try:
+            return json.loads(response.body)
+        except ValueError:
+            raise ControlFailed(
+                f"test control answered {where} with something that is not JSON", "See the target interface."
+            ) from None

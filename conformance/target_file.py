@@ -1,0 +1,271 @@
+"""Reads a target file and lays the command line over it. Every key is known or an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from conformance.errors import UsageProblem, nearest
+from conformance.target import (
+    CONTROL_TOKEN_VARIABLE,
+    DEFAULT_TOKEN_VARIABLE,
+    TOKEN_ROLES,
+    TRANSPORTS,
+    Implementation,
+    Manifest,
+    PreparedConversation,
+    PreparedRun,
+    Secret,
+    Target,
+    TargetOptions,
+    TransportName,
+    Waiver,
+    guess_transport,
+)
+from conformance.transport.exchange import ErrorKind
+from conformance.transport.rest import STATUS_KINDS, RestBinding
+from conformance.transport.wire import Origin, WireLimits
+
+_Value = TypeVar("_Value")
+_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number", dict: "a table", list: "a list"}
+
+
+class Table:
+    """One table of the file: hands out typed values, and at the end complains of what nobody asked for."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self._values = values
+        self.where = where
+        self._known: set[str] = set()
+
+    def get(self, key: str, kind: type[_Value], default: _Value) -> _Value:
+        """Return the value of ``key``, which must be of ``kind``."""
+        self._known.add(key)
+        value: object = self._values.get(key, default)
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+        raise UsageProblem(f"{key} is {value!r}", self.where, f"It must be {_NAMES.get(kind, kind.__name__)}.")
+
+    def require(self, key: str, kind: type[_Value]) -> _Value:
+        """Return the value of ``key``, which must be there."""
+        if key not in self._values:
+            self._known.add(key)
+            unknown = sorted(set(self._values) - self._known)
+            hint = f" The file has {', '.join(map(repr, unknown))} instead." if unknown else ""
+            raise UsageProblem(f"{key} is missing", self.where, f"Add it.{hint}")
+        return self.get(key, kind, self._values[key])
+
+    def table(self, key: str) -> Table:
+        """Return a table inside this one, empty where it is missing."""
+        return Table(self.get(key, dict, {}), f"{self.where}, [{key}]")
+
+    def tables(self, key: str) -> Iterator[Table]:
+        """Yield the tables of a list."""
+        for number, entry in enumerate(self.get(key, list, []), 1):
+            where = f"{self.where}, {key} number {number}"
+            if not isinstance(entry, dict):
+                raise UsageProblem(f"{entry!r} is not a table", where, "Write it as [[...]] or {...}.")
+            yield Table(entry, where)
+
+    def strings(self) -> Mapping[str, str]:
+        """Return the whole table as names and strings, whatever the names."""
+        for key in self._values:
+            self.get(key, str, "")
+        return dict(self._values)
+
+    def finish(self) -> None:
+        """Complain of the first key that nothing asked for."""
+        for key in self._values:
+            if key not in self._known:
+                raise UsageProblem(f"unknown key {key!r}", self.where, nearest(key, self._known))
+
+
+def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Target:
+    """Return the target that the file and the options describe together.
+
+    ``operations`` are the names of the contract's operations, for ``[rest.paths]``.
+
+    Raises:
+        UsageProblem: a file, key or value is not what it should be.
+    """
+    target = _read(options.config, operations) if options.config else Target(transport="rest")
+    if options.url is not None:
+        target = dataclasses.replace(target, url=options.url, command="")
+    if options.command is not None:
+        target = dataclasses.replace(target, command=options.command, url="")
+    if options.url is not None and options.command is not None:
+        raise UsageProblem(
+            "--target-url and --target-command are both given", "command line", "A run has one target: give one."
+        )
+    if not target.address:
+        raise UsageProblem(
+            "no url and no command", str(options.config), "Add [target] url or command, or give --target-url."
+        )
+    if options.control_url is not None:
+        target = dataclasses.replace(target, control_url=options.control_url)
+    transport = _transport(options, target)
+    if transport != "mcp-stdio":
+        where = "--target-url" if options.url else str(options.config)
+        target = dataclasses.replace(target, url=Origin.parse(target.url, where).url)
+    if target.control_url:
+        where = "--control-url" if options.control_url else str(options.config)
+        target = dataclasses.replace(target, control_url=Origin.parse(target.control_url, where).url)
+    if not target.tokens and os.environ.get(DEFAULT_TOKEN_VARIABLE):
+        target = dataclasses.replace(target, tokens={"reader": Secret("env", DEFAULT_TOKEN_VARIABLE)})
+    if target.control_token is None and os.environ.get(CONTROL_TOKEN_VARIABLE):
+        target = dataclasses.replace(target, control_token=Secret("env", CONTROL_TOKEN_VARIABLE))
+    return dataclasses.replace(target, transport=transport)
+
+
+def _transport(options: TargetOptions, target: Target) -> TransportName:
+    if options.transport is not None:
+        return _known_transport(options.transport, "--transport")
+    if options.config and options.url is None and options.command is None:
+        return target.transport
+    return guess_transport(target.url, target.command)
+
+
+def _known_transport(name: str, where: str) -> TransportName:
+    for known in TRANSPORTS:
+        if name == known:
+            return known
+    raise UsageProblem(f"unknown transport {name!r}", where, nearest(name, TRANSPORTS))
+
+
+def _read(path: Path, operations: tuple[str, ...]) -> Target:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise UsageProblem(
+            f"the target file cannot be read ({reason})", str(path), "'sosoapi-conformance init' writes one."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"the target file is not valid TOML ({error})", str(path), "Correct it.") from None
+    file = Table(values, str(path))
+    target = _target(file, operations)
+    file.finish()
+    return target
+
+
+def _target(file: Table, operations: tuple[str, ...]) -> Target:
+    address = file.table("target")
+    url, command = address.get("url", str, ""), address.get("command", str, "")
+    named = address.get("transport", str, "")
+    transport = _known_transport(named, address.where) if named else guess_transport(url, command)
+    environment = address.table("environment").strings()
+    address.finish()
+    control = file.table("control")
+    control_url, control_token = control.get("url", str, ""), _secret(control.table("token"))
+    control.finish()
+    roles = file.table("tokens")
+    tokens = {role: secret for role in TOKEN_ROLES if (secret := _secret(roles.table(role)))}
+    roles.finish()
+    return Target(
+        transport=transport,
+        url=url,
+        command=command,
+        environment=environment,
+        control_url=control_url,
+        control_token=control_token,
+        implementation=_implementation(file.table("implementation")),
+        tokens=tokens,
+        manifest=_manifest(file),
+        rest=_rest(file.table("rest"), operations),
+        limits=_limits(file.table("limits")),
+        waivers=tuple(_waiver(entry) for entry in file.tables("waivers")),
+    )
+
+
+def _implementation(table: Table) -> Implementation:
+    names = [field.name for field in dataclasses.fields(Implementation)]
+    implementation = Implementation(**{name: table.get(name, str, "") for name in names})
+    table.finish()
+    return implementation
+
+
+def _secret(table: Table) -> Secret | None:
+    variable, file = table.get("env", str, ""), table.get("file", str, "")
+    table.finish()
+    if variable and file:
+        raise UsageProblem("both env and file are given", table.where, "Give one.")
+    if variable:
+        return Secret("env", variable)
+    return Secret("file", file) if file else None
+
+
+def _manifest(file: Table) -> Manifest | None:
+    fixtures = file.table("fixtures")
+    roles = {
+        field.name: tuple(_prepared(entry) for entry in fixtures.tables(field.name))
+        for field in dataclasses.fields(Manifest)
+    }
+    fixtures.finish()
+    return Manifest(**roles) if any(roles.values()) else None
+
+
+def _prepared(entry: Table) -> PreparedConversation:
+    runs = []
+    for run in entry.tables("runs"):
+        runs.append(
+            PreparedRun(run.require("run_id", str), run.get("request_kind", str, ""), run.get("status", str, ""))
+        )
+        run.finish()
+    conversation = PreparedConversation(
+        entry.require("workspace_id", str), entry.require("conversation_id", str), tuple(runs)
+    )
+    entry.finish()
+    return conversation
+
+
+def _rest(table: Table, operations: tuple[str, ...]) -> RestBinding:
+    paths = table.table("paths")
+    known_paths = {name: path for name in operations if (path := paths.get(name, str, ""))}
+    paths.finish()
+    status_kinds = _status_kinds(table.table("status"))
+    binding = RestBinding(
+        paths=known_paths,
+        method=table.get("method", str, "POST"),
+        token_header=table.get("token_header", str, "Authorization"),
+        status_kinds=status_kinds,
+    )
+    table.finish()
+    return binding
+
+
+def _status_kinds(table: Table) -> Mapping[int, frozenset[ErrorKind]]:
+    """Read ``kind = [statuses]``; a kind that is named replaces the published statuses of that kind."""
+    table_of_kinds: dict[int, set[ErrorKind]] = {status: set(kinds) for status, kinds in STATUS_KINDS.items()}
+    for kind in get_args(ErrorKind):
+        statuses = table.get(kind, list, [])
+        if not statuses:
+            continue
+        for kinds in table_of_kinds.values():
+            kinds.discard(kind)
+        for status in statuses:
+            if not isinstance(status, int) or not 400 <= status <= 499:
+                raise UsageProblem(f"{kind} names the status {status!r}", table.where, "Use 400 to 499.")
+            table_of_kinds.setdefault(status, set()).add(kind)
+    table.finish()
+    return {status: frozenset(kinds) for status, kinds in table_of_kinds.items()}
+
+
+def _limits(table: Table) -> WireLimits:
+    seconds = table.get("call_seconds", int, 10)
+    body_bytes = table.get("body_bytes", int, WireLimits().body_bytes)
+    table.finish()
+    if not 1 <= seconds <= 300:
+        raise UsageProblem(f"call_seconds is {seconds}", table.where, "Use 1 to 300.")
+    return WireLimits(seconds=float(seconds), body_bytes=body_bytes)
+
+
+def _waiver(entry: Table) -> Waiver:
+    until = entry.require("until", datetime.date)
+    waiver = Waiver(entry.require("requirement", str), entry.require("reason", str), entry.require("owner", str), until)
+    entry.finish()
+    return waiver

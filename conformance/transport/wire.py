@@ -1,0 +1,263 @@
+"""HTTP/1.1 over plain sockets: exact bytes out, exact bytes in, and a deadline for the whole call.
+
+The protocol itself is h11's. A client library would do more than is wanted here: follow redirects, decode bodies,
+repair headers, and count its timeout from one read to the next, so that a server that drips one byte a second never
+trips it.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import h11
+
+from conformance.errors import UsageProblem
+from conformance.transport.exchange import Failure, FailureKind, Headers, Request, Response
+
+_READ_SIZE = 65536
+_INFORMATIONAL_LIMIT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WireLimits:
+    """Bounds of one call: seconds until the last byte, bytes of a body, bytes of a header block."""
+
+    seconds: float = 10.0
+    body_bytes: int = 32 * 1024 * 1024
+    header_bytes: int = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a URL points: scheme, host, port, and the path prefix that all requests share."""
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str
+
+    @classmethod
+    def parse(cls, url: str, where: str) -> Origin:
+        """Read an ``http`` or ``https`` URL.
+
+        Raises:
+            UsageProblem: it is not such a URL; ``where`` says which option or key it came from.
+        """
+        advice = "Write it like http://127.0.0.1:8000 or https://host/prefix."
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise UsageProblem(f"{url!r} is not a URL ({error})", where, advice) from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageProblem(f"{url!r} is not an http or https URL", where, advice)
+        if parts.query or parts.fragment or parts.username or parts.password:
+            raise UsageProblem(f"{url!r} has more than a host, a port and a path", where, advice)
+        default = 443 if parts.scheme == "https" else 80
+        return cls(parts.scheme, parts.hostname, port or default, parts.path.rstrip("/"))
+
+    @property
+    def authority(self) -> str:
+        """The host and port as the Host header wants them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = 443 if self.scheme == "https" else 80
+        return host if self.port == default else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL again, in one canonical spelling."""
+        return f"{self.scheme}://{self.authority}{self.prefix}"
+
+
+class WireFault(Exception):
+    """A request that got no usable answer."""
+
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message)
+
+
+class _Connection:
+    """One kept-alive connection, used by one thread at a time."""
+
+    def __init__(self, origin: Origin, limits: WireLimits, deadline: float) -> None:
+        self._limits = limits
+        self.socket = connect(origin, deadline)
+        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes)
+
+    def is_idle(self) -> bool:
+        """Whether the server has neither closed the connection nor sent anything unasked."""
+        readable, _, _ = select.select([self.socket], [], [], 0)
+        return not readable
+
+    def exchange(self, method: str, path: str, headers: Headers, body: bytes, deadline: float) -> Response:
+        """Send one request and read its whole answer."""
+        head = h11.Request(
+            method=method, target=path, headers=[(n.encode("latin-1"), v.encode("latin-1")) for n, v in headers]
+        )
+        outgoing = [self._protocol.send(head), self._protocol.send(h11.Data(body)) if body else b""]
+        outgoing.append(self._protocol.send(h11.EndOfMessage()))
+        with _as_wire_fault(self._limits):
+            self._send(b"".join(part for part in outgoing if part), deadline)
+            return self._read(deadline)
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        self.socket.settimeout(remaining(deadline))
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            # A server may refuse a large body early, answer and close: the answer is still there to be read.
+            return
+
+    def _read(self, deadline: float) -> Response:
+        head: h11.Response | None = None
+        body: list[bytes] = []
+        size = informational = 0
+        while True:
+            event = self._protocol.next_event()
+            if event is h11.NEED_DATA:
+                self.socket.settimeout(remaining(deadline))
+                self._protocol.receive_data(self.socket.recv(_READ_SIZE))
+            elif isinstance(event, h11.InformationalResponse):
+                informational += 1
+                if informational > _INFORMATIONAL_LIMIT:
+                    raise WireFault("malformed", f"more than {_INFORMATIONAL_LIMIT} interim (1xx) answers")
+            elif isinstance(event, h11.Response):
+                head = event
+            elif isinstance(event, h11.Data):
+                size += len(event.data)
+                if size > self._limits.body_bytes:
+                    raise WireFault("too-large", f"the body is longer than {self._limits.body_bytes} bytes")
+                body.append(bytes(event.data))
+            elif isinstance(event, h11.EndOfMessage):
+                assert head is not None
+                return _response(head, b"".join(body))
+            else:
+                raise WireFault("closed", "the connection was closed before an answer was complete")
+
+    def reusable(self) -> bool:
+        """Make ready for the next request; false when the server wants the connection closed."""
+        if self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE:
+            self._protocol.start_next_cycle()
+            return True
+        return False
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+
+class Wire:
+    """Sends requests to one origin over a small pool of kept-alive connections; safe to share between threads."""
+
+    def __init__(self, origin: Origin, limits: WireLimits | None = None) -> None:
+        self.origin = origin
+        self.limits = limits or WireLimits()
+        self._idle: list[_Connection] = []
+        self._lock = threading.Lock()
+
+    def send(self, request: Request, path: str) -> Response:
+        """Send ``request`` to ``path`` (prefix included) and return the answer.
+
+        Nothing is sent twice: a connection is checked before it is used again, and a call that fails has failed.
+
+        Raises:
+            WireFault: no usable answer came before the deadline.
+        """
+        deadline = time.monotonic() + self.limits.seconds
+        connection = self._take(deadline)
+        try:
+            response = connection.exchange(request.method, path, request.headers, request.body, deadline)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.reusable():
+            with self._lock:
+                self._idle.append(connection)
+        else:
+            connection.close()
+        return response
+
+    def _take(self, deadline: float) -> _Connection:
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return _Connection(self.origin, self.limits, deadline)
+            if connection.is_idle():
+                return connection
+            connection.close()
+
+    def close(self) -> None:
+        """Close all idle connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+
+def connect(origin: Origin, deadline: float) -> socket.socket:
+    """Open a socket to ``origin``.
+
+    Raises:
+        WireFault: nothing listens there, or TLS fails.
+    """
+    try:
+        plain = socket.create_connection((origin.host, origin.port), timeout=remaining(deadline))
+    except OSError as error:
+        raise WireFault("unreachable", f"cannot connect to {origin.authority} ({_reason(error)})") from None
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if origin.scheme == "http":
+        return plain
+    try:
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=origin.host)
+    except OSError as error:
+        plain.close()
+        raise WireFault("unreachable", f"no TLS connection to {origin.authority} ({_reason(error)})") from None
+
+
+def remaining(deadline: float) -> float:
+    """Seconds left until ``deadline`` (a reading of the monotonic clock).
+
+    Raises:
+        WireFault: none are left.
+    """
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise WireFault("timeout", "no complete answer before the deadline")
+    return left
+
+
+@contextmanager
+def _as_wire_fault(limits: WireLimits) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError:
+        raise WireFault("timeout", f"no complete answer within {limits.seconds:g} s") from None
+    except h11.RemoteProtocolError as error:
+        kind: FailureKind = "closed" if "closed connection" in str(error) else "malformed"
+        raise WireFault(kind, f"not an HTTP/1.1 answer: {error}") from None
+    except OSError as error:
+        raise WireFault("closed", f"the connection broke ({_reason(error)})") from None
+
+
+def _response(head: h11.Response, body: bytes) -> Response:
+    raw = head.headers.raw_items()
+    return Response(
+        status=head.status_code,
+        reason=head.reason.decode("latin-1"),
+        headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw),
+        body=body,
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
