@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
+
+import httpx
 
 from conformance.control.interface import (
     AccessState,
@@ -16,8 +17,6 @@ from conformance.control.interface import (
     read_capabilities,
     read_principal,
 )
-from conformance.transport.exchange import Request
-from conformance.transport.wire import Origin, Wire, WireFault, WireLimits
 
 _CONTROL_SECONDS = 30.0
 
@@ -26,18 +25,20 @@ class HttpControl:
     """A client of the test-control API."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        self._wire = Wire(Origin.parse(url, "--control-url"), WireLimits(seconds=_CONTROL_SECONDS))
-        self._token = token
+        self._url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # Proxies and certificates of the environment are none of a loopback test API's business.
+        self._client = httpx.Client(trust_env=False, timeout=_CONTROL_SECONDS, headers=headers)
         self.calls = 0
 
     def capabilities(self) -> Capabilities:
         """See ``TestControl``."""
-        return read_capabilities(self._call("GET", "/capabilities"), self._wire.origin.url)
+        return read_capabilities(self._call("GET", "/capabilities"), self._url)
 
     def create_principal(self, scopes: tuple[str, ...], workspace_ids: tuple[str, ...], label: str) -> Principal:
         """See ``TestControl``."""
         document = self._call("POST", "/principals", {"scopes": list(scopes), "workspace_ids": list(workspace_ids)})
-        return read_principal(document, f"POST {self._wire.origin.url}/principals", scopes, workspace_ids, label)
+        return read_principal(document, f"POST {self._url}/principals", scopes, workspace_ids, label)
 
     def create_token(self, principal: Principal, scopes: tuple[str, ...]) -> Principal:
         """See ``TestControl``."""
@@ -95,35 +96,27 @@ class HttpControl:
 
     def close(self) -> None:
         """Close all connections."""
-        self._wire.close()
+        self._client.close()
 
     def _call(self, method: str, path: str, document: Any = None) -> Any:
         """Make one call and return the decoded answer, ``None`` where there is no body."""
         self.calls += 1
-        origin = self._wire.origin
-        body = b"" if document is None else json.dumps(document, ensure_ascii=False).encode()
-        headers = [("Host", origin.authority), ("Accept", "application/json"), ("Content-Length", str(len(body)))]
-        if document is not None:
-            headers.append(("Content-Type", "application/json"))
-        if self._token:
-            headers.append(("Authorization", f"Bearer {self._token}"))
-        where = f"{method} {origin.url}{path}"
+        where = f"{method} {self._url}{path}"
         try:
-            response = self._wire.send(Request(method, origin.url + path, tuple(headers), body), origin.prefix + path)
-        except WireFault as fault:
+            response = self._client.request(method, self._url + path, json=document)
+        except httpx.HTTPError as error:
             raise ControlFailed(
-                f"test control did not answer {where}: {fault}", "Start it, or correct --control-url."
+                f"test control did not answer {where} ({error})", "Start it, or correct --control-url."
             ) from None
-        if not 200 <= response.status < 300:
-            excerpt = response.body[:200].decode("utf-8", "replace")
+        if not response.is_success:
             raise ControlFailed(
-                f"test control answered {where} with {response.status} {excerpt!r}",
+                f"test control answered {where} with {response.status_code} {response.text[:200]!r}",
                 "A call that test control offers must answer 2xx; see 'test control' in the target interface.",
             )
-        if not response.body:
+        if not response.content:
             return None
         try:
-            return json.loads(response.body)
+            return response.json()
         except ValueError:
             raise ControlFailed(
                 f"test control answered {where} with something that is not JSON", "See the target interface."

@@ -1,0 +1,15 @@
+"""Hooks that a vendor's conftest.py may implement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_conformance_control(config: pytest.Config) -> Any:
+    """Return test control as a Python object (see ``conformance.control.interface.TestControl``), or ``None``.
+
+    It takes the place of ``--control-url`` for a server that runs in the same process or has no control API.
+    """

@@ -1,0 +1,64 @@
+"""Before anything is judged: can the target be reached at all, and is it this API that answers there?"""
+
+from __future__ import annotations
+
+from conformance.cases.json_text import encode
+from conformance.cases.sample import sample
+from conformance.contract import Operation
+from conformance.errors import CouldNotRun
+from conformance.session import Session
+from conformance.transport.exchange import Credential, Exchange
+
+_NOBODY = Credential("nobody", None)
+_AUTHENTICATION = (401, 403)
+
+
+def preflight(session: Session) -> None:
+    """Make sure that a run makes sense.
+
+    Raises:
+        CouldNotRun: nothing answers at the target, or what answers there is another web server.
+    """
+    first = _probe(session, session.contract.operations[0], b"{}", _NOBODY, "")
+    if first.failure is not None:
+        raise CouldNotRun(
+            f"no usable answer from {session.target.address}: {first.failure.message}",
+            "Start the server, or correct --target-url.",
+        )
+    if not any(_answers(session, operation) for operation in session.contract.operations):
+        operation = session.contract.operations[0]
+        assert first.response is not None
+        status = f"{first.response.status} {first.response.reason}".strip()
+        raise CouldNotRun(
+            f"the server at {session.target.address} answers, but not at the contract's paths: "
+            f"{session.transport.binding.method} {session.transport.path(operation)} is answered like a path that "
+            f"does not exist ({status})",
+            "Correct the port or the path prefix of --target-url, or set [rest.paths] in the target file.",
+        )
+
+
+def _answers(session: Session, operation: Operation) -> bool:
+    """Tell whether a path is more to the server than one that does not exist.
+
+    The API refuses an empty input as invalid where the token is good, and any input as unauthenticated where there
+    is no token; a server that treats both exactly like an unknown path has no operation there.
+    """
+    credential = _NOBODY
+    if session.stage.lacks(("token",)) is None:
+        credential = session.stage.principal(session.random("preflight", operation.name)).credential
+    valid = encode(sample(operation.input_schema))
+    for body, who in ((b"{}", credential), (valid, _NOBODY)):
+        here = _probe(session, operation, body, who, "")
+        nowhere = _probe(session, operation, body, who, "-which-does-not-exist")
+        if here.response is None or nowhere.response is None:
+            return True
+        if here.response.status != nowhere.response.status or here.response.status in _AUTHENTICATION:
+            return True
+    return False
+
+
+def _probe(session: Session, operation: Operation, body: bytes, credential: Credential, suffix: str) -> Exchange:
+    transport = session.transport
+    path = transport.path(operation) + suffix
+    headers = transport.headers(credential, body)
+    return transport.send(transport.binding.method, path, headers, body, operation.name, credential.label)

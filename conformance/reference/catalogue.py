@@ -1,0 +1,62 @@
+"""All seeded faults and conforming variants by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from conformance.errors import UsageProblem, nearest
+from conformance.reference.faults import authentication, behaviour, content, http, identity, input, output  # noqa: A004  the family is called so
+from conformance.reference.faults.family import Change, Fault, Variant
+from conformance.reference.parts import Parts
+from conformance.reference.variants import VARIANTS
+
+FAMILIES = (
+    input.family,
+    output.family,
+    content.family,
+    authentication.family,
+    http.family,
+    identity.family,
+    behaviour.family,
+)
+_AnyChange = TypeVar("_AnyChange", bound=Change)
+
+
+def faults() -> Mapping[str, Fault]:
+    """Return the seeded faults by name, family by family."""
+    return _by_name(fault for family in FAMILIES for fault in family.faults)
+
+
+def variants() -> Mapping[str, Variant]:
+    """Return the conforming variants by name."""
+    return _by_name(VARIANTS)
+
+
+def build(*, fault: str | None = None, variant: str | None = None) -> Parts:
+    """Return the parts of a server with that fault and that variant.
+
+    Raises:
+        UsageProblem: there is no such fault or variant, or both change the same part.
+    """
+    parts = Parts()
+    if variant is not None:
+        parts = _find(variant, variants(), "--variant").applied_to(parts)
+    if fault is not None:
+        try:
+            parts = _find(fault, faults(), "--fault").applied_to(parts)
+        except ValueError as error:
+            raise UsageProblem(
+                f"{fault} and {variant} cannot be combined: {error}", "--fault", "Leave one of them out."
+            ) from None
+    return parts
+
+
+def _by_name(changes: Iterable[_AnyChange]) -> Mapping[str, _AnyChange]:
+    return {change.name: change for change in changes}
+
+
+def _find(name: str, known: Mapping[str, _AnyChange], option: str) -> _AnyChange:
+    if name not in known:
+        raise UsageProblem(f"{name!r} is not known", option, nearest(name, known))
+    return known[name]

@@ -1,0 +1,1 @@
+"""Seeded faults of the reference server, one family a module: each breaks the contract in one place."""

@@ -1,0 +1,80 @@
+"""The ``serve`` command: runs the reference server, faultless, or with one seeded fault or conforming variant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from conformance.errors import ExitStatus, UsageProblem
+
+if TYPE_CHECKING:
+    from conformance.reference.server import Addresses
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="port of the server under test (default: a free one)")
+    parser.add_argument("--control-port", type=int, default=0, help="port of test control (default: a free one)")
+    parser.add_argument(
+        "--database", metavar="PATH", help="SQLite file, or 'memory' (default: a temporary file, removed at the end)"
+    )
+    parser.add_argument("--fault", metavar="NAME", help="seed this fault: the server breaks the contract in one place")
+    parser.add_argument("--variant", metavar="NAME", help="use another way that the contract leaves open")
+    parser.add_argument("--list-faults", action="store_true", help="print all faults and variants, and end")
+    parser.add_argument(
+        "--stop-with-parent", action="store_true", help="stop at the end of standard input, as a child should"
+    )
+
+
+def run(namespace: argparse.Namespace) -> int:
+    """Serve until stopped and return the exit status. The first two lines on stdout say where it answers."""
+    try:
+        if namespace.list_faults:
+            _list_faults()
+        else:
+            _serve(namespace)
+    except UsageProblem as problem:
+        sys.stderr.write(f"{problem}\n")
+        return ExitStatus.USAGE
+    return ExitStatus.CONFORMS
+
+
+def _serve(namespace: argparse.Namespace) -> None:
+    # Imported late: the command line must answer --help without loading a web framework.
+    from conformance.reference.parts import Parts  # noqa: PLC0415
+    from conformance.reference.server import Settings, serve_in_process  # noqa: PLC0415
+
+    parts = Parts()
+    if namespace.fault or namespace.variant:
+        from conformance.reference.catalogue import build  # noqa: PLC0415  it imports every fault
+
+        parts = build(fault=namespace.fault, variant=namespace.variant)
+    settings = Settings(namespace.host, namespace.port, namespace.control_port, namespace.database, parts)
+    serve_in_process(settings, _announce, stop_with_parent=namespace.stop_with_parent)
+
+
+def _announce(addresses: Addresses) -> None:
+    sys.stdout.write(f"target  {addresses.target}\ncontrol {addresses.control}\n")
+    sys.stdout.flush()
+
+
+def _list_faults() -> None:
+    from conformance.reference.catalogue import faults, variants  # noqa: PLC0415  it imports every fault
+
+    for fault in faults().values():
+        sys.stdout.write(f"fault   {fault.name}  {fault.summary}  [{', '.join(fault.breaks)}]\n")
+    for variant in variants().values():
+        sys.stdout.write(f"variant {variant.name}  {variant.summary}\n")
+
+
+def main() -> int:
+    """Run the command by itself: ``python -m conformance.reference.serve``."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.reference.serve", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

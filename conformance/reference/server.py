@@ -1,0 +1,222 @@
+"""Runs the two applications of the reference server on loopback ports, in one event loop, until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from conformance.errors import UsageProblem
+from conformance.reference.database import Database
+from conformance.reference.parts import Parts
+from conformance.reference.runtime import Reference
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: port 0 is any free port; ``database`` is a path, ``memory``, or None for a temporary file."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    control_port: int = 0
+    database: str | None = None
+    parts: Parts = field(default_factory=Parts)
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where a running server answers, as ``http://host:port``."""
+
+    target: str
+    control: str
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn server that says when it answers, and leaves the process's signals alone: two share one process."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answering = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.answering.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(settings: Settings, announce: Callable[[Addresses], None], stop: asyncio.Event) -> None:
+    """Serve until ``stop`` is set; ``announce`` is called once both ports answer.
+
+    Raises:
+        UsageProblem: a port or the database cannot be used.
+    """
+    with contextlib.ExitStack() as stack:
+        target_socket = stack.enter_context(_bind(settings.host, settings.port))
+        control_socket = stack.enter_context(_bind(settings.host, settings.control_port))
+        reference = _open(settings)
+        stack.callback(reference.close)
+        servers = [_server(reference.target), _server(reference.control)]
+        tasks = [
+            asyncio.create_task(server.serve(sockets=[bound]))
+            for server, bound in zip(servers, (target_socket, control_socket), strict=True)
+        ]
+        for server in servers:
+            await server.answering.wait()
+        announce(Addresses(_url(settings.host, target_socket), _url(settings.host, control_socket)))
+        await stop.wait()
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+
+
+def serve_in_process(settings: Settings, announce: Callable[[Addresses], None], *, stop_with_parent: bool) -> None:
+    """Serve until SIGINT, SIGTERM or, where asked, the end of standard input. For the main thread of a process.
+
+    Raises:
+        UsageProblem: a port or the database cannot be used.
+    """
+
+    async def run() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def end(_signal: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(stop.set)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        if stop_with_parent:
+            threading.Thread(target=_await_end_of_input, args=(loop, stop), daemon=True).start()
+        await serve(settings, announce, stop)
+
+    asyncio.run(run())
+
+
+@contextlib.contextmanager
+def running(settings: Settings | None = None) -> Iterator[Addresses]:
+    """Run a server in a thread of this process for the length of a ``with`` block.
+
+    Raises:
+        UsageProblem: a port or the database cannot be used.
+    """
+    thread = _ServerThread(settings or Settings())
+    thread.start()
+    try:
+        yield thread.addresses()
+    finally:
+        thread.end()
+
+
+class _ServerThread(threading.Thread):
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(name="reference-server", daemon=True)
+        self._settings = settings
+        self._ready = threading.Event()
+        self._addresses: Addresses | None = None
+        self._failure: BaseException | None = None
+        self._end: Callable[[], None] = lambda: None
+
+    def run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as failure:  # noqa: BLE001  the caller's thread raises it
+            self._failure = failure
+        finally:
+            self._ready.set()
+
+    def addresses(self) -> Addresses:
+        """Wait until the server answers and return where."""
+        self._ready.wait()
+        if self._addresses is None:
+            raise self._failure or RuntimeError("the server ended before it began")
+        return self._addresses
+
+    def end(self) -> None:
+        """Stop the server and wait for its end."""
+        # The loop is closed already where the server could not start.
+        with contextlib.suppress(RuntimeError):
+            self._end()
+        self.join()
+
+    async def _serve(self) -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def end() -> None:
+            loop.call_soon_threadsafe(stop.set)
+
+        self._end = end
+        await serve(self._settings, self._announce, stop)
+
+    def _announce(self, addresses: Addresses) -> None:
+        self._addresses = addresses
+        self._ready.set()
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # asyncio turns Nagle's algorithm off only for sockets that name TCP; without that, answers wait for 40 ms.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise UsageProblem(f"not an address of this machine ({error})", host, "Give another --host.") from None
+    try:
+        # Without this a port stays taken for a minute after a run.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        # A second server on the port must fail here, not later inside the event loop.
+        bound.listen(128)
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise UsageProblem(
+            f"the port cannot be used ({error})", f"{host}:{port}", "Give another port, or 0 for a free one."
+        ) from None
+    return bound
+
+
+def _open(settings: Settings) -> Reference:
+    database = Database(settings.database)
+    try:
+        return Reference(database, settings.parts)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _server(application: Any) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            application,
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+    )
+
+
+def _url(host: str, bound: socket.socket) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
+
+
+def _await_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    # os.read holds no lock of the interpreter's stdin object, so the process can end while this waits.
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(stop.set)

@@ -1,0 +1,38 @@
+"""Writes a request as a curl command that can be pasted into a shell, with the token as an environment variable."""
+
+from __future__ import annotations
+
+import shlex
+
+from conformance.transport.exchange import Request
+
+TOKEN_VARIABLE = "SOSOAPI_TOKEN"  # noqa: S105 - the name of a variable, not a token
+_LEFT_TO_CURL = frozenset({"host", "content-length", "accept-encoding", "accept"})
+_LONGEST_BODY = 8000
+
+
+def curl_command(request: Request) -> str:
+    """Return a shell command that sends the same method, headers and body bytes.
+
+    A bearer token is written as ``$SOSOAPI_TOKEN``. A body that is not printable ASCII is fed through ``printf``; one
+    that is longer than a command line should be is left out, and the comment says so.
+    """
+    words = ["curl", "-sS", "-i", "-X", request.method, shlex.quote(request.url)]
+    for name, value in request.headers:
+        if name.lower() not in _LEFT_TO_CURL:
+            words += ["-H", _header(name, value)]
+    if not request.body:
+        return " ".join(words)
+    if len(request.body) > _LONGEST_BODY:
+        return " ".join([*words, "--data-binary", "@body", f"# a body of {len(request.body)} bytes"])
+    if request.body.isascii() and all(byte >= 0x20 for byte in request.body) and not request.body.startswith(b"@"):
+        return " ".join([*words, "--data-binary", shlex.quote(request.body.decode("ascii"))])
+    octets = "".join(f"\\{byte:03o}" if not 0x20 <= byte < 0x7F or byte in b"\\%'" else chr(byte) for byte in request.body)
+    return f"printf '{octets.replace('%', '%%')}' | " + " ".join([*words, "--data-binary", "@-"])
+
+
+def _header(name: str, value: str) -> str:
+    scheme, _, token = value.partition(" ")
+    if token and scheme.lower() == "bearer":
+        return f'"{name}: {scheme} ${TOKEN_VARIABLE}"'
+    return shlex.quote(f"{name}: {value}")

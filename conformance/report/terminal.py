@@ -1,0 +1,128 @@
+"""The terminal: what is tested, then per family what came of it, then each finding once, then the verdict."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from _pytest.terminal import TerminalReporter
+
+from conformance.ledger import GroupedFinding, Ledger
+from conformance.requirements import Registry
+from conformance.run import RunFacts
+from conformance.verdict import Verdict
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_MOST_FINDINGS = 50
+_BODY_SHOWN = 300
+_MEANING = {
+    "conforms": "every assessed requirement holds",
+    "does not conform": "at least one requirement is broken",
+    "incomplete": "all that ran passed, but not every check was run",
+    "not run": "nothing was executed",
+}
+
+
+def printable(text: str) -> str:
+    """Return text of the target without anything that a terminal would act on."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def header_lines(facts: RunFacts) -> list[str]:
+    """Return the lines that open a run."""
+    what = facts.implementation.name or ("embedded reference server" if facts.embedded else "server")
+    return [
+        f"conformance: {what} at {facts.address} ({facts.transport}, {facts.tier} tier)",
+        f"contract: {facts.contract} {facts.contract_version}, requirement set {facts.requirement_set}; "
+        f"profile {facts.profile}, seed {facts.seed}",
+    ]
+
+
+def print_summary(
+    out: TerminalReporter, registry: Registry, facts: RunFacts, verdict: Verdict, ledger: Ledger, repeat: str
+) -> None:
+    """Print the summary; ``repeat`` is the command that runs one case again, with ``{case}`` in it."""
+    _print_families(out, registry, verdict)
+    findings = ledger.findings()
+    for number, group in enumerate(findings[:_MOST_FINDINGS], 1):
+        out.write_line("")
+        _print_finding(out, registry, number, group, repeat)
+    if len(findings) > _MOST_FINDINGS:
+        out.write_line(f"\n... and {len(findings) - _MOST_FINDINGS} more findings; --report-dir keeps them all.")
+    _print_verdict(out, facts, verdict, ledger)
+
+
+def _print_families(out: TerminalReporter, registry: Registry, verdict: Verdict) -> None:
+    out.section("conformance", sep="=")
+    out.write_line(f"{'family':<16}{'passed':>8}{'failed':>8}{'not assessed':>14}{'no check yet':>14}")
+    for family, counts in verdict.family_counts().items():
+        failed = counts["fail"] + counts["warning"] + counts["waived"]
+        if not (counts["pass"] or failed or counts["not assessed"] or counts["no check yet"]):
+            continue
+        line = f"{family:<16}{counts['pass']:>8}{failed:>8}{counts['not assessed']:>14}{counts['no check yet']:>14}"
+        out.write_line(line, red=bool(counts["fail"]), yellow=not counts["fail"] and bool(failed))
+    missing: dict[str, list[str]] = {}
+    for result in verdict.results:
+        if result.outcome == "not assessed":
+            missing.setdefault(result.reason, []).append(result.requirement.id)
+    for reason, identifiers in missing.items():
+        for line in _wrapped(f"not assessed ({len(identifiers)}): {printable(reason)}", ""):
+            out.write_line(line)
+
+
+def _print_finding(out: TerminalReporter, registry: Registry, number: int, group: GroupedFinding, repeat: str) -> None:
+    finding = group.first
+    requirement = registry.by_id.get(finding["requirement"])
+    basis = f" ({requirement.level}, {requirement.basis})" if requirement else ""
+    out.write_line(f"{number}. {finding['requirement']}{basis}", bold=True, red=True)
+    if requirement:
+        for line in _wrapped(requirement.statement, "   "):
+            out.write_line(line)
+    where = f" [{finding['operation']}]" if finding["operation"] else ""
+    for line in _wrapped(f"{printable(finding['summary'])}{where}.", "   "):
+        out.write_line(line, bold=True)
+    for label in ("place", "expected", "found"):
+        if finding[label]:
+            out.write_line(f"   {label + ':':<10}{printable(finding[label])}")
+    if finding["exchanges"]:
+        exchange = finding["exchanges"][-1]
+        out.write_line(f"   {'sent:':<10}{exchange['curl']}")
+        out.write_line(f"   {'answer:':<10}{_answer(exchange)}")
+    more = f" (and {len(group.cases) - 1} more cases)" if len(group.cases) > 1 else ""
+    out.write_line(f"   {'repeat:':<10}{repeat.format(case=group.cases[0])}{more}")
+
+
+def _answer(exchange: dict[str, object]) -> str:
+    answer = exchange["answer"]
+    if not isinstance(answer, dict):
+        return f"none: {printable(str(exchange['failure']))}"
+    body = printable(answer["body"])
+    if len(body) > _BODY_SHOWN:
+        body = f"{body[:_BODY_SHOWN]}... ({answer['bytes']} bytes)"
+    return printable(f"{answer['status']} {answer['reason']} {answer['content_type']}").strip() + (f"  {body}" if body else "")
+
+
+def _print_verdict(out: TerminalReporter, facts: RunFacts, verdict: Verdict, ledger: Ledger) -> None:
+    out.write_line("")
+    pending = sum(result.outcome == "no check yet" for result in verdict.results)
+    if pending:
+        out.write_line(f"{pending} requirements have no check in this version of the suite; the verdict is silent on them.")
+    for name, choices in ledger.freedoms().items():
+        taken = ", ".join(choices)
+        out.write_line(f"left open: {name}: {printable(taken)}")
+    good = verdict.overall == "conforms"
+    out.write_line(
+        f"verdict: {verdict.overall} - {_MEANING[verdict.overall]} (level: {verdict.level}; "
+        f"{ledger.exchanges} exchanges, {facts.duration:.1f} s, seed {facts.seed})",
+        bold=True,
+        green=good,
+        red=verdict.overall == "does not conform",
+        yellow=verdict.overall in ("incomplete", "not run"),
+    )
+
+
+def _wrapped(text: str, indent: str) -> Iterator[str]:
+    yield from textwrap.wrap(
+        " ".join(text.split()), width=100, initial_indent=indent, subsequent_indent=indent, break_long_words=False
+    )

@@ -1,0 +1,356 @@
+"""The pytest side of one conformance run: settings, preflight, what each case came to, verdict, exit status."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import shlex
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.terminal import TerminalReporter
+
+from conformance import __version__
+from conformance.contract import Contract, load_contract
+from conformance.embedded import EmbeddedServer, start_reference_server
+from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem, nearest
+from conformance.judge.finding import NonConformance
+from conformance.judge.self_proof import prove
+from conformance.ledger import CaseOutcome, CaseRecord, Ledger, finding_to_json
+from conformance.preflight import preflight
+from conformance.recorder import Recorder
+from conformance.report.json_report import report_document, write_report
+from conformance.report.terminal import header_lines, print_summary
+from conformance.requirements import Registry, RequirementSet, load_registry
+from conformance.run import RunFacts
+from conformance.session import RunSettings, Session, open_control
+from conformance.target import Target, TargetOptions
+from conformance.target_file import resolve_target
+from conformance.verdict import Verdict, decide, exit_status
+
+CONTRACT = pytest.StashKey[Contract]()
+SESSION = pytest.StashKey[Session]()
+RECORDER = pytest.StashKey[Recorder]()
+
+_CHECKS = Path(__file__).resolve().parent / "checks"
+_SEED_LIMIT = 2**32
+_STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
+    "failed": ("F", "NONCONFORMING"),
+    "not assessed": ("n", "NOT ASSESSED"),
+    "could not run": ("c", "COULD NOT RUN"),
+}
+
+
+@dataclass(frozen=True)
+class WorkerInput:
+    """What the controller tells a worker process beyond the command line."""
+
+    worker: str
+    seed: int
+    url: str
+    control_url: str
+
+
+def register(config: pytest.Config, options: TargetOptions) -> None:
+    """Set up a run in this process: the only one, the controller, or a worker.
+
+    Raises:
+        pytest.UsageError: an option or the target file is wrong.
+    """
+    told = _told(config)
+    try:
+        contract = load_contract(config.option.contract_dir)
+        registry = load_registry(contract)
+        target = _target(options, contract, told)
+        _check_waivers(target, registry)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
+    seed = config.option.conformance_seed
+    if told is not None:
+        seed = told.seed
+    elif seed is None:
+        seed = secrets.randbelow(_SEED_LIMIT)
+    settings = RunSettings(seed, config.option.conformance_profile, told.worker if told else "main")
+    if config.option.report_dir and told is None and not config.option.xmlpath:
+        config.option.xmlpath = str(config.option.report_dir / "junit.xml")
+    config.stash[CONTRACT] = contract
+    config.stash[RECORDER] = Recorder()
+    run = ConformanceRun(config, registry, target, settings)
+    config.pluginmanager.register(run, "conformance-run")
+    if config.pluginmanager.hasplugin("xdist") and told is None:
+        config.pluginmanager.register(_Controller(run), "conformance-controller")
+
+
+def _told(config: pytest.Config) -> WorkerInput | None:
+    values: dict[str, Any] | None = getattr(config, "workerinput", None)
+    return None if values is None else WorkerInput(worker=values["workerid"], **values["conformance"])
+
+
+def _target(options: TargetOptions, contract: Contract, told: WorkerInput | None) -> Target:
+    if options.given:
+        return resolve_target(options, tuple(operation.name for operation in contract.operations))
+    if options.control_url or options.transport:
+        name = "--control-url" if options.control_url else "--transport"
+        raise UsageProblem(f"{name} is given without a target", "command line", "Give --target-url too.")
+    if told is not None:
+        return Target("rest", url=told.url, control_url=told.control_url, embedded=True)
+    return Target("rest", embedded=True)
+
+
+def _check_waivers(target: Target, registry: Registry) -> None:
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    for waiver in target.waivers:
+        where = f"waiver of {waiver.requirement}"
+        requirement = registry.by_id.get(waiver.requirement)
+        if requirement is None:
+            raise UsageProblem("no such requirement", where, nearest(waiver.requirement, registry.by_id))
+        if requirement.basis != "derived":
+            raise UsageProblem(
+                f"it stands on the contract itself ({requirement.basis})", where, "Only derived ones can be waived."
+            )
+        if not waiver.reason.strip() or not waiver.owner.strip():
+            raise UsageProblem("the reason or the owner is empty", where, "Write both.")
+        if waiver.until < today:
+            raise UsageProblem(f"it ended on {waiver.until}", where, "Repair the server, or agree on a new date.")
+
+
+class ConformanceRun:
+    """Hooks of one run. Workers run cases; the one process or the controller keeps the ledger and the verdict."""
+
+    def __init__(self, config: pytest.Config, registry: Registry, target: Target, settings: RunSettings) -> None:
+        self.config = config
+        self.contract = config.stash[CONTRACT]
+        self.registry = registry
+        self.target = target
+        self.settings = settings
+        self.is_worker = settings.worker != "main"
+        self.ledger = Ledger()
+        self.embedded: EmbeddedServer | None = None
+        self.session: Session | None = None
+        self.selected = 0
+        self._started = time.monotonic()
+        self._verdict: Verdict | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Prove the judge, start the reference server where no target is named, and see that the target is there."""
+        if self.config.option.collectonly:
+            return
+        try:
+            self._open()
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        except CouldNotRun as problem:
+            pytest.exit(f"could not run: {problem}", returncode=int(ExitStatus.COULD_NOT_RUN))
+        except SuiteFault as problem:
+            pytest.exit(str(problem), returncode=int(ExitStatus.SUITE_FAULT))
+
+    def _open(self) -> None:
+        if not self.is_worker:
+            prove(self.contract)
+            if self.target.embedded:
+                self.embedded = start_reference_server()
+                self.target = replace(self.target, url=self.embedded.url, control_url=self.embedded.control_url)
+        control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
+        self.session = Session(self.contract, self.registry, self.target, self.settings, control)
+        self.config.stash[SESSION] = self.session
+        if not self.is_worker:
+            if control is not None and self.config.option.conformance_seed is not None:
+                # The same seed means the same ids, which this server may have met in an earlier run.
+                self.session.forget_earlier_runs()
+            preflight(self.session)
+
+    @property
+    def facts(self) -> RunFacts:
+        """The facts of the run, as far as they are known."""
+        stage = self.session.stage if self.session else None
+        return RunFacts(
+            suite_version=__version__,
+            contract=self.contract.name,
+            contract_version=self.contract.version,
+            requirement_set=self.contract.version,
+            address=self.target.address,
+            implementation=self.target.implementation,
+            embedded=self.target.embedded,
+            transport=self.target.transport,
+            tier=stage.tier if stage else "bare",
+            capabilities=tuple(sorted(stage.capabilities.names)) if stage else (),
+            seed=self.settings.seed,
+            profile=self.settings.profile,
+            waivers=self.target.waivers,
+            duration=time.monotonic() - self._started,
+        )
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is tested, against what, and how to repeat it."""
+        return header_lines(self.facts) if self.session else []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Count the suite's own cases."""
+        self.selected = sum(_is_check(item) for item in items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip, as not assessed, what this target's tier or transport cannot show."""
+        if not _is_check(item) or self.session is None:
+            return
+        self.config.stash[RECORDER].clear()
+        item.stash[_EXCHANGES_BEFORE] = self.session.exchanges
+        # The path differs between a checkout and an installed wheel; the file's name and the case do not.
+        self.session.begin_case(f"{item.path.name}/{item.name}")
+        for mark in item.iter_markers("over"):
+            if self.target.transport not in mark.args:
+                pytest.skip(f"not judged over {self.target.transport}")
+        lack = self.session.stage.lacks(need for mark in item.iter_markers("needs") for need in mark.args)
+        if lack:
+            pytest.skip(lack)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach to the report what the case came to, so that it reaches the controller from any worker."""
+        report = yield
+        if not _is_check(item) or self.session is None or (report.when != "call" and report.passed):
+            return report
+        record = self._record(item, call, report)
+        report.conformance = record.to_json()
+        if record.outcome in ("failed", "could not run"):
+            assert call.excinfo is not None
+            report.longrepr = str(call.excinfo.value)
+        return report
+
+    def _record(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> CaseRecord:
+        assert self.session is not None
+        outcome: CaseOutcome = "passed"
+        findings: tuple[dict[str, Any], ...] = ()
+        reason = ""
+        error = call.excinfo.value if call.excinfo else None
+        if report.skipped:
+            outcome, reason = "not assessed", getattr(error, "msg", None) or str(error)
+        elif isinstance(error, NonConformance):
+            outcome, findings = "failed", tuple(finding_to_json(finding) for finding in error.findings)
+        elif isinstance(error, CouldNotRun):
+            outcome, reason = "could not run", str(error)
+        elif error is not None:
+            outcome, reason = "error", f"{type(error).__name__}: {error}"
+        notes = self.config.stash[RECORDER]
+        return CaseRecord(
+            case=item.nodeid,
+            requirements=tuple(dict.fromkeys(name for mark in item.iter_markers("requirement") for name in mark.args)),
+            outcome=outcome,
+            reason=reason,
+            findings=findings,
+            freedoms=tuple(notes.freedoms),
+            exchanges=self.session.exchanges - item.stash.get(_EXCHANGES_BEFORE, self.session.exchanges),
+            coverage={operation: sorted(points) for operation, points in notes.coverage.items()},
+        )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Enter the case into the ledger; stop the run when the target is gone."""
+        values = getattr(report, "conformance", None)
+        if values is None or self.is_worker:
+            return
+        record = CaseRecord.from_json(values)
+        self.ledger.add(record)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Keep findings out of pytest's list of tracebacks: the summary shows each of them once."""
+        values = getattr(report, "conformance", None)
+        if values is None or values["outcome"] not in _STATUS_WORDS:
+            return None
+        letter, word = _STATUS_WORDS[values["outcome"]]
+        return word.lower(), letter, word
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Stop the run after a case that found the target gone."""
+        result = yield
+        if self.session is not None and self.session.gone:
+            item.session.shouldstop = self.session.gone
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
+        """Decide, write the report, and set the exit status."""
+        if not self.is_worker and not self.config.option.collectonly:
+            self._decide(session, exitstatus)
+        yield
+        if self.session is not None:
+            self.session.close()
+        if self.embedded is not None:
+            self.embedded.stop()
+
+    def _decide(self, session: pytest.Session, status: int) -> None:
+        from conformance.checks.declare import checked_requirements  # noqa: PLC0415 - imports every check
+
+        facts = self.facts
+        frozen = _frozen_set(self.registry, self.contract)
+        self._verdict = decide(self.registry, frozen, checked_requirements(self.contract), self.ledger, facts)
+        if self.config.option.report_dir:
+            write_report(self.config.option.report_dir, report_document(facts, self._verdict, self.ledger))
+        interrupted = status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
+        foreign_failures = session.testsfailed - sum(
+            self.ledger.count(outcome) for outcome in ("failed", "could not run", "error")
+        )
+        if not interrupted or (self.session is not None and self.ledger.count("could not run")):
+            ours = exit_status(self._verdict.overall, self.ledger)
+            session.exitstatus = int(ours or (ExitStatus.DOES_NOT_CONFORM if foreign_failures > 0 else ours))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        """Print the summary, and say what to do when no check was selected."""
+        if self._verdict is None:
+            return
+        print_summary(terminalreporter, self.registry, self.facts, self._verdict, self.ledger, self._repeat())
+        if self._verdict.overall == "not run" and not self.ledger.records:
+            terminalreporter.write_line(
+                "No conformance check was selected. From an installed wheel: pytest --pyargs conformance ..."
+            )
+        if self.config.option.report_dir:
+            terminalreporter.write_line(f"report: {self.config.option.report_dir / 'report.json'}")
+
+    def _repeat(self) -> str:
+        """Return the command that runs one case again, with ``{case}`` for its test id."""
+        words = [f"--seed {self.settings.seed}"]
+        for option in ("target_url", "target_command", "target_config", "transport", "control_url"):
+            value = getattr(self.config.option, option)
+            if value:
+                words.append(f"--{option.replace('_', '-')} {shlex.quote(str(value))}")
+        return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")
+
+
+_EXCHANGES_BEFORE = pytest.StashKey[int]()
+
+
+class _Controller:
+    """Tells xdist's workers what the controller decided."""
+
+    def __init__(self, run: ConformanceRun) -> None:
+        self._run = run
+
+    def pytest_configure_node(self, node: Any) -> None:
+        """Pass on the seed and the address of the embedded server."""
+        target = self._run.target
+        node.workerinput["conformance"] = {
+            "seed": self._run.settings.seed,
+            "url": target.url,
+            "control_url": target.control_url,
+        }
+
+
+def _frozen_set(registry: Registry, contract: Contract) -> RequirementSet:
+    """Return the contract version's frozen set; a bundle that has none is judged by every requirement it has."""
+    for frozen in registry.requirement_sets:
+        if frozen.version == contract.version:
+            return frozen
+    return RequirementSet(contract.name, contract.version, frozenset(registry.by_id))
+
+
+def _is_check(item: pytest.Item) -> bool:
+    return item.path.is_relative_to(_CHECKS)

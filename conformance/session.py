@@ -1,0 +1,172 @@
+"""One run's parts, put together: contract, target, transport, test control, judges, seed and profile."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Never
+
+from conformance.contract import Contract, Operation
+from conformance.control.http import HttpControl
+from conformance.control.interface import Capabilities, TestControl
+from conformance.errors import CouldNotRun, UsageProblem
+from conformance.judge.result import ResultJudge
+from conformance.judge.schema import SchemaJudge
+from conformance.requirements import Registry
+from conformance.stage import Scene, Stage
+from conformance.target import Target
+from conformance.transport.exchange import Answer, Call, Credential, Exchange
+from conformance.transport.rest import RestTransport
+from conformance.transport.wire import Origin, Wire, WireFault, connect
+
+PROFILES: Final[Mapping[str, Mapping[str, int]]] = {
+    "quick": {"documents": 10, "inputs": 10, "schemathesis": 10},
+    "standard": {"documents": 100, "inputs": 60, "schemathesis": 30},
+    "certify": {"documents": 1000, "inputs": 600, "schemathesis": 100},
+}
+"""How many examples of each random kind a profile runs; the fixed tables always run in full."""
+
+_SILENT_IN_A_ROW: Final = 3
+_SILENT_SECONDS: Final = 60.0
+_RECONNECT_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a run was told beyond the target: the seed and the profile, and which worker this is."""
+
+    seed: int
+    profile: str
+    worker: str = "main"
+
+    def examples(self, kind: str) -> int:
+        """Return how many examples of a kind the profile asks for."""
+        return PROFILES[self.profile][kind]
+
+
+class Session:
+    """What checks work with. One per process; with several workers each has its own."""
+
+    def __init__(
+        self,
+        contract: Contract,
+        registry: Registry,
+        target: Target,
+        settings: RunSettings,
+        control: TestControl | None,
+    ) -> None:
+        self.contract = contract
+        self.registry = registry
+        self.target = target
+        self.settings = settings
+        self.exchanges = 0
+        self.gone = ""
+        self._silent_in_a_row = 0
+        self._silent_seconds = 0.0
+        self._control = control
+        capabilities = control.capabilities() if control else Capabilities(frozenset())
+        self.stage = Stage(contract, target, control, capabilities)
+        self.transport = _transport(target, self._observe)
+        self.results = ResultJudge(contract)
+        self._inputs: dict[str, SchemaJudge] = {}
+        self._shared: dict[str, Scene] = {}
+        self._scenes_made = 0
+        self.rng = self.random("no case")
+
+    def begin_case(self, name: str) -> None:
+        """Give the case that starts now its own random numbers."""
+        self.rng = self.random("case", name)
+
+    def random(self, *names: str) -> random.Random:
+        """Return a generator that depends on the seed and the names alone, so that order and workers do not matter."""
+        return random.Random("/".join((str(self.settings.seed), *names)))  # noqa: S311 - test data, not secrets
+
+    def input_judge(self, operation: Operation) -> SchemaJudge:
+        """Return the judge of an operation's input schema."""
+        if operation.name not in self._inputs:
+            self._inputs[operation.name] = SchemaJudge(
+                operation.input_schema, f"{operation.name}/input.schema.json"
+            )
+        return self._inputs[operation.name]
+
+    def call(self, operation: Operation, arguments: bytes, credential: Credential) -> Answer:
+        """Send one call to the target."""
+        return self.transport.call(Call(operation, arguments, credential))
+
+    def shared_scene(self, name: str) -> Scene:
+        """Return a scene that checks which change nothing may share; a check that sees it changed drops it."""
+        if name not in self._shared:
+            self._scenes_made += 1
+            number = str(self._scenes_made)
+            self._shared[name] = self.stage.scene(self.random("shared scene", self.settings.worker, name, number))
+        return self._shared[name]
+
+    def drop_scene(self, scene: Scene) -> None:
+        """Share this scene no longer, because it may not be as it was."""
+        self._shared = {name: shared for name, shared in self._shared.items() if shared is not scene}
+
+    def _observe(self, exchange: Exchange) -> None:
+        """Count exchanges, and stop the run when the target has plainly stopped answering."""
+        self.exchanges += 1
+        failure = exchange.failure
+        if failure is None:
+            self._silent_in_a_row = 0
+            return
+        if failure.kind == "unreachable":
+            self._await_target(failure.message)
+            return
+        self._silent_in_a_row += 1
+        self._silent_seconds += exchange.elapsed
+        if self._silent_in_a_row > _SILENT_IN_A_ROW or self._silent_seconds > _SILENT_SECONDS:
+            self._give_up(f"the target at {self.target.address} has stopped giving usable answers ({failure.message})")
+
+    def _await_target(self, message: str) -> None:
+        """Give a target that restarts a moment to come back."""
+        deadline = time.monotonic() + _RECONNECT_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                connect(Origin.parse(self.target.url, "target"), deadline).close()
+            except WireFault:
+                time.sleep(0.1)
+            else:
+                return
+        self._give_up(f"the target is gone: {message}")
+
+    def _give_up(self, reason: str) -> Never:
+        self.gone = reason
+        raise TargetGone(reason, "Look at its log; the findings so far are listed.")
+
+    def forget_earlier_runs(self) -> None:
+        """Reset a target that offers it, so that the ids of a repeated seed are new to it again."""
+        if self._control is not None and "reset" in self.stage.capabilities.names:
+            self._control.reset()
+
+    def close(self) -> None:
+        """Close connections."""
+        self.transport.close()
+        if isinstance(self._control, HttpControl):
+            self._control.close()
+
+
+@dataclass
+class TargetGone(CouldNotRun):
+    """The target answered at first and then no more; the run stops here."""
+
+
+def open_control(target: Target) -> TestControl | None:
+    """Return a client of the target's test control, or ``None`` where it has none."""
+    if not target.control_url:
+        return None
+    return HttpControl(target.control_url, target.control_token.read() if target.control_token else None)
+
+
+def _transport(target: Target, observe: Any) -> RestTransport:
+    if target.transport != "rest":
+        raise UsageProblem(
+            f"the transport {target.transport!r} is not part of this version of the suite",
+            "--transport",
+            "Use 'rest', the JSON over HTTP binding.",
+        )
+    return RestTransport(Wire(Origin.parse(target.url, "target"), target.limits), target.rest, observe)

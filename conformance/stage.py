@@ -1,0 +1,221 @@
+"""Where checks act: principals and conversations, however the target lets them come about.
+
+Three tiers: *control* (everything can be made), *manifest* (the vendor prepared some by hand) and *bare* (an address
+and a token). A check asks for a scene and says what it needs; what a tier cannot give is not assessed.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.cases.conversations import SMALL_RUNS, Document, Plan, compose, lowest_number
+from conformance.cases.sample import sample
+from conformance.contract import Contract, Operation
+from conformance.control.interface import Capabilities, Principal, TestControl
+from conformance.errors import SuiteFault
+from conformance.judge.formats import parse_instant
+from conformance.target import Target, Tier
+
+_OF_CONTROL: Mapping[str, frozenset[str]] = {
+    "conversation": frozenset({"principals", "seed"}),
+    "disposable": frozenset({"principals", "seed"}),
+    "seed": frozenset({"principals", "seed"}),
+    "second principal": frozenset({"principals"}),
+    "tokens": frozenset({"principals", "tokens"}),
+    "scope": frozenset({"principals"}),
+    "clock": frozenset({"clock"}),
+    "access": frozenset({"access"}),
+    "worker": frozenset({"worker"}),
+    "restart": frozenset({"restart"}),
+}
+"""The capabilities of test control that each need comes down to."""
+
+
+@dataclass
+class Scene:
+    """A principal and, where the tier has one, a conversation that the principal may read.
+
+    ``document`` is what was seeded, with the ids that the target gave it; ``snapshot`` the first *get* of it.
+    """
+
+    principal: Principal
+    workspace_id: str
+    conversation_id: str
+    run_ids: tuple[str, ...]
+    revision: int
+    known: bool
+    document: Document | None = None
+    snapshot: Any = None
+    rng: random.Random = field(default_factory=random.Random)
+
+    def arguments(self, operation: Operation, run_id: str | None = None) -> dict[str, Any]:
+        """Return valid arguments for the operation that point into this scene, with a fresh mutation id."""
+        arguments: dict[str, Any] = sample(operation.input_schema)
+        for name, source in operation.bindings.items():
+            arguments[name] = self._bound(source, run_id)
+        return arguments
+
+    def _bound(self, source: str, run_id: str | None) -> Any:
+        if source == "fresh uuid":
+            return fresh_uuid(self.rng)
+        if source == "run.id":
+            return run_id or (self.run_ids[0] if self.run_ids else fresh_uuid(self.rng))
+        sources = {
+            "conversation.id": self.conversation_id,
+            "conversation.workspace_id": self.workspace_id,
+            "conversation.revision": self.revision,
+        }
+        if source not in sources:
+            raise SuiteFault(f"an operation binds a field to {source!r}, which no scene has")
+        return sources[source]
+
+
+def fresh_uuid(rng: random.Random) -> str:
+    """Return a random version 4 UUID."""
+    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+
+def plain_document(rng: random.Random, now: int) -> Document:
+    """Return a small conversation at revision 1, which is what a lax reading of ``true``, ``"1"`` or 1.5 arrives at."""
+    return compose(rng, now, Plan(runs=rng.choice(SMALL_RUNS), numbers=lowest_number))
+
+
+class Stage:
+    """Makes scenes on one target."""
+
+    def __init__(
+        self, contract: Contract, target: Target, control: TestControl | None, capabilities: Capabilities
+    ) -> None:
+        self._contract = contract
+        self._target = target
+        self._control = control
+        self.capabilities = capabilities
+        self._clock_offset: float | None = None
+
+    @property
+    def tier(self) -> Tier:
+        """The tier that the target allows."""
+        if self._control is not None:
+            return "control"
+        return "manifest" if self._target.manifest else "bare"
+
+    @property
+    def control(self) -> TestControl:
+        """The test control of the control tier."""
+        if self._control is None:
+            raise SuiteFault("a check used test control without saying that it needs it")
+        return self._control
+
+    @property
+    def scope(self) -> str:
+        """The scope that the contract's operations ask for."""
+        return self._contract.operations[0].scope
+
+    def lacks(self, needs: Iterable[str]) -> str | None:
+        """Return why a check with these needs cannot be carried out here, or ``None``."""
+        for need in needs:
+            reason = self._lacks_of_control(need) if self._control else self._lacks_without_control(need)
+            if reason:
+                return reason
+        return None
+
+    def _lacks_of_control(self, need: str) -> str | None:
+        if need == "token":
+            need = "scope"
+        if need in ("expired", "foreign"):
+            return "for conversations prepared by hand; test control makes them itself"
+        missing = sorted(_OF_CONTROL[need] - self.capabilities.names)
+        return f"test control lacks the capability {', '.join(missing)}" if missing else None
+
+    def _lacks_without_control(self, need: str) -> str | None:
+        manifest, tokens = self._target.manifest, self._target.tokens
+        prepared = {
+            "conversation": manifest and manifest.readable,
+            "disposable": manifest and manifest.disposable,
+            "expired": manifest and manifest.expired,
+            "foreign": manifest and manifest.foreign,
+            "second principal": tokens.get("other_user"),
+            "scope": tokens.get("without_scope"),
+            "token": tokens.get("reader"),
+        }
+        if need in prepared:
+            missing = {"second principal": "token of another user", "scope": "token without the scope", "token": "token"}
+            return None if prepared[need] else f"the target gives no {missing.get(need, f'{need} conversation')}"
+        return f"needs test control ({', '.join(sorted(_OF_CONTROL[need]))})"
+
+    def now(self) -> int:
+        """Return the target's time in milliseconds since 1970, as its own clock has it where that can be read."""
+        if self._clock_offset is None:
+            self._clock_offset = 0.0
+            if self._control is not None and "clock" in self.capabilities.names:
+                now = parse_instant(self._control.read_clock(str(uuid.uuid4())))
+                self._clock_offset = float(now) - time.time()
+        return int((time.time() + self._clock_offset) * 1000)
+
+    def principal(
+        self, rng: random.Random, *, scopes: tuple[str, ...] | None = None, workspace_ids: tuple[str, ...] = (),
+        label: str = "owner",
+    ) -> Principal:  # fmt: skip
+        """Return a principal: a new one in the control tier, else the holder of the target's own token."""
+        if self._control is not None:
+            scopes = (self.scope,) if scopes is None else scopes
+            return self._control.create_principal(scopes, workspace_ids or (fresh_uuid(rng),), label)
+        role = {"owner": "reader", "other user": "other_user", "without scope": "without_scope"}[label]
+        secret = self._target.tokens.get(role)
+        token = secret.read() if secret else ""
+        return Principal("", token, scopes or (self.scope,), workspace_ids, label)
+
+    def scene(self, rng: random.Random, document: Document | None = None) -> Scene:
+        """Return a scene: a freshly seeded conversation, a prepared one, or ids that nobody knows."""
+        if self._control is not None and self.lacks(("seed",)) is None:
+            return self.seeded(rng, document or plain_document(rng, self.now()))
+        manifest = self._target.manifest
+        if manifest and manifest.readable:
+            prepared = manifest.readable[0]
+            return Scene(
+                principal=self.principal(rng),
+                workspace_id=prepared.workspace_id,
+                conversation_id=prepared.conversation_id,
+                run_ids=tuple(run.run_id for run in prepared.runs),
+                revision=1,
+                known=True,
+                rng=rng,
+            )
+        return Scene(self.principal(rng), fresh_uuid(rng), fresh_uuid(rng), (fresh_uuid(rng),), 1, known=False, rng=rng)
+
+    def seeded(self, rng: random.Random, document: Document, principal: Principal | None = None) -> Scene:
+        """Store ``document`` through test control and return its scene, the owner in it."""
+        workspace_id = document.conversation["workspace_id"]
+        owner = principal or self.principal(rng, workspace_ids=(workspace_id,))
+        changed = self.control.seed_conversation(owner, document.conversation, document.messages, document.runs)
+        stored = with_ids(document, changed) if changed else document
+        return Scene(
+            principal=owner,
+            workspace_id=stored.conversation["workspace_id"],
+            conversation_id=stored.conversation["id"],
+            run_ids=tuple(run["id"] for run in stored.runs),
+            revision=stored.conversation["revision"],
+            known=True,
+            document=stored,
+            rng=rng,
+        )
+
+
+def with_ids(document: Document, changed: Mapping[str, str]) -> Document:
+    """Return the document with the ids that a target gave instead of those it was given."""
+    parts = (document.conversation, document.messages, document.runs)
+    return Document(*(_renamed(part, changed) for part in copy.deepcopy(parts)))
+
+
+def _renamed(value: Any, changed: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _renamed(item, changed) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, changed) for item in value]
+    return changed.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,122 @@
+"""The verdict: a pure function of what the cases came to. It never says more than what ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from conformance.errors import ExitStatus
+from conformance.ledger import Ledger, reasons
+from conformance.requirements import Registry, Requirement, RequirementSet
+from conformance.run import RunFacts
+
+Outcome = Literal["pass", "fail", "warning", "not applicable", "not assessed", "no check yet", "waived"]
+Overall = Literal["conforms", "does not conform", "incomplete", "not run"]
+ClaimLevel = Literal["none", "schema", "behaviour"]
+
+
+@dataclass(frozen=True)
+class RequirementResult:
+    """What became of one requirement.
+
+    ``reason`` says why it was not assessed; ``missing`` is true when the target lacks what it takes, and false when
+    its cases were not selected or did not come to an end.
+    """
+
+    requirement: Requirement
+    outcome: Outcome
+    passed: int
+    failed: int
+    reason: str = ""
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The overall verdict, the level of the claim, and each requirement's part in it."""
+
+    overall: Overall
+    level: ClaimLevel
+    results: tuple[RequirementResult, ...]
+
+    def family_counts(self) -> Mapping[str, Counter[str]]:
+        """Return how many requirements of each family came to what."""
+        counts: dict[str, Counter[str]] = {}
+        for result in self.results:
+            counts.setdefault(result.requirement.family, Counter())[result.outcome] += 1
+        return counts
+
+
+def decide(
+    registry: Registry, frozen: RequirementSet, checked: Collection[str], ledger: Ledger, facts: RunFacts
+) -> Verdict:
+    """Return the verdict over the requirements of ``frozen``; ``checked`` are those that the suite has checks for."""
+    results = tuple(
+        _result(requirement, checked, ledger, facts)
+        for requirement in registry.requirements
+        if requirement.id in frozen.requirements
+    )
+    return Verdict(_overall(results, ledger), _level(results, facts), results)
+
+
+def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, facts: RunFacts) -> RequirementResult:
+    passed = sum(record.outcome == "passed" and requirement.id in record.requirements for record in ledger.records)
+    failed = sum(
+        any(finding["requirement"] == requirement.id for finding in record.findings) for record in ledger.records
+    )
+    if failed:
+        waived = requirement.basis == "derived" and requirement.id in {waiver.requirement for waiver in facts.waivers}
+        outcome: Outcome = "waived" if waived else "fail" if requirement.level == "MUST" else "warning"
+        return RequirementResult(requirement, outcome, passed, failed)
+    if facts.transport not in requirement.transports:
+        return RequirementResult(requirement, "not applicable", passed, 0, f"not judged over {facts.transport}")
+    if passed:
+        return RequirementResult(requirement, "pass", passed, 0)
+    if requirement.id not in checked:
+        return RequirementResult(requirement, "no check yet", 0, 0, "this version of the suite has no check for it")
+    concerned = [record for record in ledger.records if requirement.id in record.requirements]
+    skipped = [record for record in concerned if record.outcome == "not assessed"]
+    if concerned and len(skipped) == len(concerned):
+        return RequirementResult(requirement, "not assessed", 0, 0, "; ".join(reasons(skipped)), missing=True)
+    unfinished = [record for record in concerned if record.outcome in ("could not run", "error")]
+    reason = "; ".join(reasons(unfinished)) or "its checks were not selected or did not come to an end"
+    return RequirementResult(requirement, "not assessed", 0, 0, reason)
+
+
+def _overall(results: tuple[RequirementResult, ...], ledger: Ledger) -> Overall:
+    if not ledger.count("passed") and not ledger.count("failed"):
+        return "not run"
+    outcomes = {result.outcome for result in results}
+    if "fail" in outcomes:
+        return "does not conform"
+    unfinished = any(result.outcome == "not assessed" and not result.missing for result in results)
+    broken = ledger.count("could not run") or ledger.count("error")
+    judged = any(result.outcome == "pass" for result in results)
+    return "incomplete" if unfinished or broken or not judged else "conforms"
+
+
+def _level(results: tuple[RequirementResult, ...], facts: RunFacts) -> ClaimLevel:
+    open_results = [result for result in results if result.outcome == "not assessed"]
+    if any(result.requirement.family == "input" and "seed" not in result.requirement.needs for result in open_results):
+        return "none"
+    return "behaviour" if facts.tier == "control" and not open_results else "schema"
+
+
+def exit_status(overall: Overall, ledger: Ledger) -> ExitStatus:
+    """Return the exit status of a run that was neither interrupted nor refused for its usage.
+
+    A fault of the suite comes before all else, since nothing can be relied on then; a finding stands even when the
+    run could not be finished. A run in which the user chose some of the checks and all of them passed ends with 0,
+    though its verdict is ``incomplete``.
+    """
+    if ledger.count("error"):
+        return ExitStatus.SUITE_FAULT
+    if overall == "does not conform":
+        return ExitStatus.DOES_NOT_CONFORM
+    if ledger.count("could not run"):
+        return ExitStatus.COULD_NOT_RUN
+    if overall == "not run":
+        return ExitStatus.NOTHING_EXECUTED
+    return ExitStatus.CONFORMS

@@ -1,0 +1,1 @@
+"""The judge and the cases it is proved with."""
