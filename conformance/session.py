@@ -12,6 +12,7 @@ from conformance.contract import Contract, Operation
 from conformance.control.http import HttpControl
 from conformance.control.interface import Capabilities, TestControl
 from conformance.errors import CouldNotRun, UsageProblem
+from conformance.judge.coverage import Coverage
 from conformance.judge.result import ResultJudge
 from conformance.judge.schema import SchemaJudge
 from conformance.requirements import Registry
@@ -71,6 +72,7 @@ class Session:
         self.transport = _transport(target, self._observe)
         self.results = ResultJudge(contract)
         self._inputs: dict[str, SchemaJudge] = {}
+        self._coverage: dict[str, Coverage] = {}
         self._shared: dict[str, Scene] = {}
         self._scenes_made = 0
         self.rng = self.random("no case")
@@ -90,6 +92,12 @@ class Session:
                 operation.input_schema, f"{operation.name}/input.schema.json"
             )
         return self._inputs[operation.name]
+
+    def coverage(self, operation: Operation) -> Coverage:
+        """Return the points of the operation's output schema that results in this process have exercised."""
+        if operation.name not in self._coverage:
+            self._coverage[operation.name] = Coverage(operation.output_schema, f"{operation.name}/output.schema.json")
+        return self._coverage[operation.name]
 
     def call(self, operation: Operation, arguments: bytes, credential: Credential) -> Answer:
         """Send one call to the target."""

@@ -10,17 +10,18 @@ import copy
 import random
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.cases.conversations import SMALL_RUNS, Document, Plan, compose, lowest_number
 from conformance.cases.sample import sample
+from conformance.cases.texts import UTC_MILLISECONDS, timestamp
 from conformance.contract import Contract, Operation
 from conformance.control.interface import Capabilities, Principal, TestControl
 from conformance.errors import SuiteFault
 from conformance.judge.formats import parse_instant
-from conformance.target import Target, Tier
+from conformance.target import PreparedConversation, Target, Tier
 
 _OF_CONTROL: Mapping[str, frozenset[str]] = {
     "conversation": frozenset({"principals", "seed"}),
@@ -35,6 +36,9 @@ _OF_CONTROL: Mapping[str, frozenset[str]] = {
     "restart": frozenset({"restart"}),
 }
 """The capabilities of test control that each need comes down to."""
+
+_SKEW = 1000
+"""Milliseconds by which seeded conversations stay behind the target's clock, which is read over a network."""
 
 
 @dataclass
@@ -97,6 +101,7 @@ class Stage:
         self._control = control
         self.capabilities = capabilities
         self._clock_offset: float | None = None
+        self._frozen: dict[str, int] = {}
 
     @property
     def tier(self) -> Tier:
@@ -128,6 +133,10 @@ class Stage:
     def _lacks_of_control(self, need: str) -> str | None:
         if need == "token":
             need = "scope"
+        if need == "own clock":
+            if self.capabilities.clock_scope != "workspace":
+                return "the target's clock is global: no workspace can be in another year than the rest"
+            need = "clock"
         if need in ("expired", "foreign"):
             return "for conversations prepared by hand; test control makes them itself"
         missing = sorted(_OF_CONTROL[need] - self.capabilities.names)
@@ -147,7 +156,7 @@ class Stage:
         if need in prepared:
             missing = {"second principal": "token of another user", "scope": "token without the scope", "token": "token"}
             return None if prepared[need] else f"the target gives no {missing.get(need, f'{need} conversation')}"
-        return f"needs test control ({', '.join(sorted(_OF_CONTROL[need]))})"
+        return f"needs test control ({', '.join(sorted(_OF_CONTROL.get(need, {'clock'})))})"
 
     def now(self) -> int:
         """Return the target's time in milliseconds since 1970, as its own clock has it where that can be read."""
@@ -156,7 +165,16 @@ class Stage:
             if self._control is not None and "clock" in self.capabilities.names:
                 now = parse_instant(self._control.read_clock(str(uuid.uuid4())))
                 self._clock_offset = float(now) - time.time()
-        return int((time.time() + self._clock_offset) * 1000)
+        return int((time.time() + self._clock_offset) * 1000) - _SKEW
+
+    def set_clock(self, workspace_id: str, now: int) -> None:
+        """Make the target's clock stand still for the workspace at ``now``, milliseconds since 1970."""
+        self.control.set_clock(workspace_id, timestamp(now, UTC_MILLISECONDS))
+        self._frozen[workspace_id] = now
+
+    def clock_of(self, scene: Scene) -> int:
+        """Return the target's time in the scene's workspace, as the suite has it, in milliseconds since 1970."""
+        return self._frozen.get(scene.workspace_id, self.now())
 
     def principal(
         self, rng: random.Random, *, scopes: tuple[str, ...] | None = None, workspace_ids: tuple[str, ...] = (),
@@ -177,17 +195,28 @@ class Stage:
             return self.seeded(rng, document or plain_document(rng, self.now()))
         manifest = self._target.manifest
         if manifest and manifest.readable:
-            prepared = manifest.readable[0]
-            return Scene(
-                principal=self.principal(rng),
-                workspace_id=prepared.workspace_id,
-                conversation_id=prepared.conversation_id,
-                run_ids=tuple(run.run_id for run in prepared.runs),
-                revision=1,
-                known=True,
-                rng=rng,
-            )
+            return self._prepared(rng, manifest.readable[0])
         return Scene(self.principal(rng), fresh_uuid(rng), fresh_uuid(rng), (fresh_uuid(rng),), 1, known=False, rng=rng)
+
+    def readable_scenes(self, rng: random.Random) -> Iterator[Scene]:
+        """Yield a scene for every conversation that the vendor prepared for reading, or one that is seeded now."""
+        manifest = self._target.manifest
+        if self._control is not None or not manifest:
+            yield self.scene(rng)
+            return
+        for prepared in manifest.readable:
+            yield self._prepared(rng, prepared)
+
+    def _prepared(self, rng: random.Random, prepared: PreparedConversation) -> Scene:
+        return Scene(
+            principal=self.principal(rng),
+            workspace_id=prepared.workspace_id,
+            conversation_id=prepared.conversation_id,
+            run_ids=tuple(run.run_id for run in prepared.runs),
+            revision=1,
+            known=True,
+            rng=rng,
+        )
 
     def seeded(self, rng: random.Random, document: Document, principal: Principal | None = None) -> Scene:
         """Store ``document`` through test control and return its scene, the owner in it."""

@@ -20,6 +20,8 @@ from conformance.reference.database import Database
 from conformance.reference.parts import Parts
 from conformance.reference.runtime import Reference
 
+_LARGEST_PORT = 65_535
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -164,6 +166,10 @@ class _ServerThread(threading.Thread):
 
 
 def _bind(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= _LARGEST_PORT:
+        raise UsageProblem(
+            "no such port", f"{host}:{port}", f"Give one from 1 to {_LARGEST_PORT}, or 0 for a free one."
+        )
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         # asyncio turns Nagle's algorithm off only for sockets that name TCP; without that, answers wait for 40 ms.
@@ -176,7 +182,7 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.bind((host, port))
         # A second server on the port must fail here, not later inside the event loop.
         bound.listen(128)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         bound.close()
         raise UsageProblem(
             f"the port cannot be used ({error})", f"{host}:{port}", "Give another port, or 0 for a free one."
@@ -205,6 +211,8 @@ def _server(application: Any) -> _Server:
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=1,
+            # Longer than any client keeps an idle connection, so that none is closed under a request.
+            timeout_keep_alive=75,
         )
     )
 

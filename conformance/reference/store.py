@@ -6,7 +6,6 @@ Ids are keys in lower case; documents are JSON text in the shape of *get*'s outp
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -186,11 +185,6 @@ class Store:
 
     def _row(self, statement: str, *values: str) -> Any:
         return self._connection.execute(statement, values).fetchone()
-
-
-def is_taken(error: Exception) -> bool:
-    """Tell whether a store's error means that an id is in use already."""
-    return isinstance(error, sqlite3.IntegrityError)
 
 
 def _text(document: dict[str, Any]) -> str:

@@ -27,7 +27,10 @@ def post(world: World, raw: bytes, headers: dict[str, str] | None = None) -> htt
     return world.post(GET, content=raw, headers=headers or JSON)
 
 
-VALID = {"workspace_id": "00000000-0000-0000-0000-000000000000", "conversation_id": fresh()}
+VALID = {
+    "workspace_id": "00000000-0000-0000-0000-000000000000",
+    "conversation_id": "0b7f3a52-6c1d-4a8e-9f20-5d3c8e7a1b46",
+}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,7 @@ VALID = {"workspace_id": "00000000-0000-0000-0000-000000000000", "conversation_i
         b"[" * 60_000,
         json.dumps(VALID).encode() + b" x",
         json.dumps({**VALID, "more": 1}).encode(),
-        json.dumps(VALID)[:-1].encode() + b', "workspace_id": "' + fresh().encode() + b'"}',
+        json.dumps(VALID)[:-1].encode() + b', "workspace_id": "ffffffff-ffff-ffff-ffff-ffffffffffff"}',
         json.dumps({**VALID, "workspace_id": "\ud800"}).encode(),
         json.dumps({**VALID, "workspace_id": 1}).encode(),
         json.dumps({**VALID, "workspace_id": None}).encode(),

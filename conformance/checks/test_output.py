@@ -1,0 +1,133 @@
+"""What is shown: every result obeys its schema and the invariants, and is what was stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.cases.conversations import DAY, MINUTE, Document, Plan, RunPlan, compose
+from conformance.cases.directed import PLANS
+from conformance.cases.examples import run_examples
+from conformance.cases.random_conversations import documents
+from conformance.cases.texts import EARLIEST, LATEST
+from conformance.cases.timestamps import Timestamp, load_timestamps
+from conformance.checks.declare import case, cases, needs, requirement
+from conformance.checks.documents import (
+    AGREEMENT_REQUIREMENTS,
+    CONTENT_REQUIREMENTS,
+    SHAPE_REQUIREMENTS,
+    read_everything,
+)
+from conformance.contract import Contract
+from conformance.errors import SuiteFault
+from conformance.judge.formats import parse_instant
+from conformance.recorder import Recorder
+from conformance.session import Session
+
+
+def _shows_conversations(contract: Contract) -> bool:
+    return any(operation.effect == "read" and operation.result == "conversation" for operation in contract.operations)
+
+
+def _directed(contract: Contract) -> list[Any]:
+    names = PLANS if _shows_conversations(contract) else ()
+    return [case(name, "IDENTITY-SEEDED-CONTENT", name, *CONTENT_REQUIREMENTS) for name in names]
+
+
+@needs("seed")
+@cases("plan", _directed)
+def test_a_stored_conversation_is_shown_as_it_is(plan: str, session: Session, record: Recorder) -> None:
+    """A conversation at a bound of the schema comes back as it was stored, and its runs' status agrees with it."""
+    document = compose(session.rng, session.stage.now(), PLANS[plan])
+    read_everything(session, record, session.stage.seeded(session.rng, document))
+
+
+def _random(contract: Contract) -> list[Any]:
+    shown = _shows_conversations(contract)
+    return [case("random", "IDENTITY-SEEDED-CONTENT", "random", *CONTENT_REQUIREMENTS)] if shown else []
+
+
+@needs("seed")
+@cases("kind", _random)
+def test_random_conversations_are_shown_as_they_are(kind: str, session: Session, record: Recorder) -> None:
+    """Random legal conversations come back as they were stored."""
+    run_examples(
+        documents(session.stage.now(), session.rng),
+        lambda document: read_everything(session, record, session.stage.seeded(session.rng, document)),
+        seed=session.random("documents", kind).getrandbits(64),
+        count=session.settings.examples("documents"),
+    )
+
+
+@needs("conversation")
+@requirement("READ-AVAILABLE", *SHAPE_REQUIREMENTS, *AGREEMENT_REQUIREMENTS)
+def test_a_readable_conversation_obeys_the_contract(session: Session, record: Recorder) -> None:
+    """Whatever the owner may read, seeded or prepared by the vendor, obeys the schemas and the invariants."""
+    for scene in session.stage.readable_scenes(session.rng):
+        read_everything(session, record, scene)
+
+
+_FIELDS = ("created_at", "expires_at")
+
+
+def _timestamps(contract: Contract) -> list[Any]:
+    seedable = [each for each in load_timestamps() if each.seedable] if _shows_conversations(contract) else []
+    return [
+        case((each, field), "IDENTITY-SEEDED-INSTANT", f"{field}-{each.text}", *CONTENT_REQUIREMENTS)
+        for each in seedable
+        for field in _FIELDS
+        if _has_room(each, field)
+    ]
+
+
+@needs("seed", "own clock")
+@cases("stamp", _timestamps)
+def test_a_stored_time_is_shown_as_the_same_instant(
+    stamp: tuple[Timestamp, str], session: Session, record: Recorder
+) -> None:
+    """A time of any legal spelling comes back as the same instant, every kind of leap day among them."""
+    timestamp, field = stamp
+    now = _clock_for(timestamp, field)
+    document = _respelt(compose(session.rng, now, _plan_for(field)), timestamp)
+    session.stage.set_clock(document.workspace_id, now)
+    read_everything(session, record, session.stage.seeded(session.rng, document))
+
+
+def _plan_for(field: str) -> Plan:
+    """Return a plan whose conversation was created, or expires, ten minutes away from now."""
+    runs = (RunPlan(question=True), RunPlan("queued", question=True))
+    return Plan(runs=runs, expires_in=DAY - 10 * MINUTE if field == "created_at" else 10 * MINUTE)
+
+
+def _clock_for(timestamp: Timestamp, field: str) -> int:
+    milliseconds = int(parse_instant(timestamp.text) * 1000)
+    return milliseconds + (10 if field == "created_at" else -10) * MINUTE
+
+
+def _has_room(timestamp: Timestamp, field: str) -> bool:
+    """Tell whether the conversation that the time needs lies in the years that may be seeded."""
+    start = int(parse_instant(timestamp.text) * 1000) - (0 if field == "created_at" else DAY)
+    return EARLIEST <= start and start + DAY <= LATEST
+
+
+def _respelt(document: Document, timestamp: Timestamp) -> Document:
+    """Return the document with the timestamp's own spelling wherever its instant occurs."""
+    instant = parse_instant(timestamp.text)
+    respelt = 0
+
+    def entry(values: dict[str, Any]) -> dict[str, Any]:
+        nonlocal respelt
+        changed = dict(values)
+        for field in _FIELDS:
+            if parse_instant(changed[field]) == instant:
+                changed[field] = timestamp.text
+                respelt += 1
+        return changed
+
+    changed = Document(
+        entry(document.conversation),
+        [entry(message) for message in document.messages],
+        [entry(run) for run in document.runs],
+    )
+    if not respelt:
+        raise SuiteFault(f"no time of the conversation is {timestamp.text}")
+    return changed
