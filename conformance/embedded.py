@@ -44,7 +44,7 @@ def start_reference_server(*arguments: str) -> EmbeddedServer:
     """
     command = [sys.executable, "-m", "conformance.reference.serve", "--stop-with-parent", *arguments]
     # A session of its own keeps Ctrl-C away from the server until the run has had its last word with it.
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     watchdog = threading.Timer(_START_SECONDS, process.kill)

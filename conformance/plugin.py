@@ -38,11 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--target-config", metavar="FILE", type=Path, help="target file (TOML) that describes the server")
     group.addoption("--target-command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
-    group.addoption("--transport", metavar="NAME", help="rest, mcp-http or mcp-stdio (default: guessed from the target)")
+    group.addoption("--transport", metavar="NAME", help="rest, mcp-http or mcp-stdio (default: guessed)")
     group.addoption("--control-url", metavar="URL", help="address of the target's test-control API")
     group.addoption("--report-dir", metavar="DIR", type=Path, help="write report.json and junit.xml into this folder")
     group.addoption(
-        "--contract-dir", metavar="DIR", type=Path, help="judge by the contract bundle in this folder, not the published one"
+        "--contract-dir",
+        metavar="DIR",
+        type=Path,
+        help="judge by the contract bundle in this folder",
     )
     # Names that another plugin may have taken; that one keeps them, and the long name is always there.
     _shared(group, "--profile", choices=_PROFILES, default="standard", help="how many random examples to run")

@@ -1,4 +1,4 @@
-"""Before anything is judged: can the target be reached at all, and is it this API that answers there?"""
+"""Before anything is judged: whether the target can be reached at all, and whether it is this API that answers."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
 from conformance.contract import Contract, load_contract
+from conformance.coverage_summary import OperationCoverage, summarise
 from conformance.embedded import EmbeddedServer, start_reference_server
 from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem, nearest
 from conformance.judge.finding import NonConformance
@@ -38,6 +39,7 @@ RECORDER = pytest.StashKey[Recorder]()
 
 _CHECKS = Path(__file__).resolve().parent / "checks"
 _SEED_LIMIT = 2**32
+_NOT_OURS = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
 _STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
     "failed": ("F", "NONCONFORMING"),
     "not assessed": ("n", "NOT ASSESSED"),
@@ -134,6 +136,7 @@ class ConformanceRun:
         self.selected = 0
         self._started = time.monotonic()
         self._verdict: Verdict | None = None
+        self._coverage: tuple[OperationCoverage, ...] = ()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -218,7 +221,7 @@ class ConformanceRun:
         if not _is_check(item) or self.session is None or (report.when != "call" and report.passed):
             return report
         record = self._record(item, call, report)
-        report.conformance = record.to_json()
+        setattr(report, _ATTRIBUTE, record.to_json())
         if record.outcome in ("failed", "could not run"):
             assert call.excinfo is not None
             report.longrepr = str(call.excinfo.value)
@@ -252,7 +255,7 @@ class ConformanceRun:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Enter the case into the ledger; stop the run when the target is gone."""
-        values = getattr(report, "conformance", None)
+        values = getattr(report, _ATTRIBUTE, None)
         if values is None or self.is_worker:
             return
         record = CaseRecord.from_json(values)
@@ -261,7 +264,7 @@ class ConformanceRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Keep findings out of pytest's list of tracebacks: the summary shows each of them once."""
-        values = getattr(report, "conformance", None)
+        values = getattr(report, _ATTRIBUTE, None)
         if values is None or values["outcome"] not in _STATUS_WORDS:
             return None
         letter, word = _STATUS_WORDS[values["outcome"]]
@@ -292,9 +295,16 @@ class ConformanceRun:
         facts = self.facts
         frozen = _frozen_set(self.registry, self.contract)
         self._verdict = decide(self.registry, frozen, checked_requirements(self.contract), self.ledger, facts)
+        self._coverage = tuple(summarise(self.contract, self.ledger))
         if self.config.option.report_dir:
-            write_report(self.config.option.report_dir, report_document(facts, self._verdict, self.ledger))
-        interrupted = status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
+            write_report(
+                self.config.option.report_dir, report_document(facts, self._verdict, self.ledger, self._coverage)
+            )
+        interrupted = status in (
+            pytest.ExitCode.INTERRUPTED,
+            pytest.ExitCode.INTERNAL_ERROR,
+            pytest.ExitCode.USAGE_ERROR,
+        )
         foreign_failures = session.testsfailed - sum(
             self.ledger.count(outcome) for outcome in ("failed", "could not run", "error")
         )
@@ -307,7 +317,9 @@ class ConformanceRun:
         """Print the summary, and say what to do when no check was selected."""
         if self._verdict is None:
             return
-        print_summary(terminalreporter, self.registry, self.facts, self._verdict, self.ledger, self._repeat())
+        print_summary(
+            terminalreporter, self.registry, self.facts, self._verdict, self.ledger, self._coverage, self._repeat()
+        )
         if self._verdict.overall == "not run" and not self.ledger.records:
             terminalreporter.write_line(
                 "No conformance check was selected. From an installed wheel: pytest --pyargs conformance ..."
@@ -325,6 +337,8 @@ class ConformanceRun:
         return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")
 
 
+# Attributes of a report travel from xdist's workers to the controller; the name is this suite's own.
+_ATTRIBUTE = "conformance"
 _EXCHANGES_BEFORE = pytest.StashKey[int]()
 
 

@@ -88,9 +88,7 @@ class Session:
     def input_judge(self, operation: Operation) -> SchemaJudge:
         """Return the judge of an operation's input schema."""
         if operation.name not in self._inputs:
-            self._inputs[operation.name] = SchemaJudge(
-                operation.input_schema, f"{operation.name}/input.schema.json"
-            )
+            self._inputs[operation.name] = SchemaJudge(operation.input_schema, f"{operation.name}/input.schema.json")
         return self._inputs[operation.name]
 
     def coverage(self, operation: Operation) -> Coverage:

@@ -11,7 +11,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.cases.conversations import SMALL_RUNS, Document, Plan, compose, lowest_number
@@ -22,6 +22,7 @@ from conformance.control.interface import Capabilities, Principal, TestControl
 from conformance.errors import SuiteFault
 from conformance.judge.formats import parse_instant
 from conformance.target import PreparedConversation, Target, Tier
+from conformance.transport.exchange import Credential
 
 _OF_CONTROL: Mapping[str, frozenset[str]] = {
     "conversation": frozenset({"principals", "seed"}),
@@ -37,6 +38,8 @@ _OF_CONTROL: Mapping[str, frozenset[str]] = {
 }
 """The capabilities of test control that each need comes down to."""
 
+_NAMES = {"second principal": "token of another user", "scope": "token without the scope", "token": "token"}
+
 _SKEW = 1000
 """Milliseconds by which seeded conversations stay behind the target's clock, which is read over a network."""
 
@@ -45,6 +48,7 @@ _SKEW = 1000
 class Scene:
     """A principal and, where the tier has one, a conversation that the principal may read.
 
+    ``known`` says that the conversation exists, ``readable`` that the principal's token has the scope to read it.
     ``document`` is what was seeded, with the ids that the target gave it; ``snapshot`` the first *get* of it.
     """
 
@@ -54,6 +58,7 @@ class Scene:
     run_ids: tuple[str, ...]
     revision: int
     known: bool
+    readable: bool = True
     document: Document | None = None
     snapshot: Any = None
     rng: random.Random = field(default_factory=random.Random)
@@ -154,7 +159,11 @@ class Stage:
             "token": tokens.get("reader"),
         }
         if need in prepared:
-            missing = {"second principal": "token of another user", "scope": "token without the scope", "token": "token"}
+            missing = {
+                "second principal": "token of another user",
+                "scope": "token without the scope",
+                "token": "token",
+            }
             return None if prepared[need] else f"the target gives no {missing.get(need, f'{need} conversation')}"
         return f"needs test control ({', '.join(sorted(_OF_CONTROL.get(need, {'clock'})))})"
 
@@ -188,6 +197,21 @@ class Stage:
         secret = self._target.tokens.get(role)
         token = secret.read() if secret else ""
         return Principal("", token, scopes or (self.scope,), workspace_ids, label)
+
+    def with_scopes(self, scene: Scene, scopes: tuple[str, ...]) -> tuple[Scene, Credential]:
+        """Return a scene and a credential of its owner that has other scopes than the contract's.
+
+        Without the capability ``tokens`` nobody has two tokens: then a person with these scopes alone owns another
+        conversation, which nobody can read back.
+        """
+        label = f"owner with scopes [{', '.join(scopes)}]"
+        if self._control is None:
+            return scene, self.principal(scene.rng, label="without scope").credential
+        if "tokens" in self.capabilities.names:
+            return scene, replace(self._control.create_token(scene.principal, scopes), label=label).credential
+        document = plain_document(scene.rng, self.now())
+        owner = self._control.create_principal(scopes, (document.workspace_id,), label)
+        return replace(self.seeded(scene.rng, document, owner), readable=False), owner.credential
 
     def scene(self, rng: random.Random, document: Document | None = None) -> Scene:
         """Return a scene: a freshly seeded conversation, a prepared one, or ids that nobody knows."""

@@ -52,7 +52,9 @@ def _all_escaped(arguments: Mapping[str, Any]) -> bytes:
 
 _LAYOUTS: tuple[Spelling, ...] = (
     Spelling("compact", "input without white space", encode, same_call=True),
-    Spelling("indented", "input with white space", lambda arguments: json.dumps(arguments, indent=3).encode(), same_call=True),
+    Spelling(
+        "indented", "input with white space", lambda arguments: json.dumps(arguments, indent=3).encode(), same_call=True
+    ),
     Spelling(
         "spacious",
         "input with tabs, line breaks and blanks around it",
@@ -61,7 +63,7 @@ _LAYOUTS: tuple[Spelling, ...] = (
     ),
     Spelling(
         "reversed", "input with its members in another order",
-        lambda arguments: encode(dict(reversed(arguments.items()))), same_call=True,
+        lambda arguments: encode(dict(reversed(list(arguments.items())))), same_call=True,
     ),
     Spelling("escaped", "input written with escapes", _all_escaped, same_call=True),
 )  # fmt: skip

@@ -47,10 +47,8 @@ def random_spellings(operation: Operation) -> st.SearchStrategy[Spelling]:
     """
     properties: Mapping[str, Any] = operation.input_schema["properties"]
     leaves = {name: from_schema(schema, custom_formats={"uuid": UUIDS}) for name, schema in properties.items()}
-    if operation.effect == "write":
-        drawn = st.fixed_dictionaries(leaves)
-    else:
-        drawn = st.fixed_dictionaries({}, optional=leaves)
+    writes = operation.effect == "write"
+    drawn = st.fixed_dictionaries(leaves) if writes else st.fixed_dictionaries({}, optional=leaves)
     return drawn.map(
         lambda values: Spelling("random", "random valid input", lambda arguments: encode({**arguments, **values}))
     )

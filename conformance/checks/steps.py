@@ -12,7 +12,7 @@ from conformance.judge.finding import Finding
 from conformance.judge.outcome import succeeded
 from conformance.judge.result import Judged
 from conformance.session import Session
-from conformance.stage import Scene
+from conformance.stage import Scene, fresh_uuid
 from conformance.transport.exchange import Answer, Exchange
 
 
@@ -22,7 +22,9 @@ def reading(session: Session) -> Operation | None:
     return next(reads, None)
 
 
-def call(session: Session, scene: Scene, operation: Operation, run_id: str | None = None) -> tuple[Answer, dict[str, Any]]:
+def call(
+    session: Session, scene: Scene, operation: Operation, run_id: str | None = None
+) -> tuple[Answer, dict[str, Any]]:
     """Call an operation as the scene's principal; return the answer and the arguments."""
     arguments = scene.arguments(operation, run_id)
     return session.call(operation, encode(arguments), scene.principal.credential), arguments
@@ -31,7 +33,7 @@ def call(session: Session, scene: Scene, operation: Operation, run_id: str | Non
 def read_back(session: Session, scene: Scene) -> tuple[Judged | None, tuple[Finding, ...]]:
     """Read the scene's conversation; return it judged, with the findings of the outcome when it was not shown."""
     operation = reading(session)
-    if operation is None or not scene.known:
+    if operation is None or not scene.known or not scene.readable:
         return None, ()
     answer, arguments = call(session, scene, operation)
     failures = tuple(succeeded(answer, "READ-AVAILABLE", "the owner who reads an available conversation"))
@@ -68,3 +70,13 @@ def unchanged(session: Session, scene: Scene, requirement: str, after: str, *bef
             str(difference.found)[:80],
             (judged.answer.exchange, *before),
         )
+
+
+def lent_arguments(session: Session, scene: Scene, operation: Operation) -> dict[str, Any]:
+    """Return valid arguments that a server may act on: a conversation that the vendor lent is never written to."""
+    arguments = scene.arguments(operation)
+    if operation.effect == "write" and session.stage.tier != "control":
+        for name, source in operation.bindings.items():
+            if source == "conversation.id":
+                arguments[name] = fresh_uuid(scene.rng)
+    return arguments

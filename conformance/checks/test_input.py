@@ -11,7 +11,7 @@ from conformance.cases.left_open import duplicate_names, open_spellings
 from conformance.cases.negatives import Negative, confirm, negatives
 from conformance.cases.random_inputs import random_negatives, random_spellings
 from conformance.checks.declare import case, cases, each_operation, needs
-from conformance.checks.steps import take_snapshot, unchanged
+from conformance.checks.steps import lent_arguments, take_snapshot, unchanged
 from conformance.contract import Contract, Operation
 from conformance.errors import SuiteFault
 from conformance.judge.decode import decode
@@ -19,9 +19,10 @@ from conformance.judge.finding import NonConformance, must_hold
 from conformance.judge.outcome import answered, not_refused_as, refused_as
 from conformance.recorder import Recorder
 from conformance.session import Session
-from conformance.stage import Scene, fresh_uuid
+from conformance.stage import Scene
+from conformance.transport.exchange import ErrorKind
 
-_INVALID = frozenset({"invalid_input"})
+_INVALID: frozenset[ErrorKind] = frozenset({"invalid_input"})
 _ALSO = ("INPUT-ERROR-KIND", "INPUT-REFUSED-UNCHANGED", "INPUT-VALID-ACCEPTED", "HTTP-NO-SERVER-ERROR")
 
 
@@ -67,7 +68,7 @@ def judge_negative(session: Session, negative: Negative) -> None:
             refused_as(answer, _INVALID, negative.requirement, "INPUT-ERROR-KIND", negative.what),
             unchanged(session, scene, "INPUT-REFUSED-UNCHANGED", after, answer.exchange),
         )
-        twin = session.call(operation, encode(twin_arguments(session, scene, operation)), credential)
+        twin = session.call(operation, encode(lent_arguments(session, scene, operation)), credential)
         must_hold(not_refused_as(twin, "invalid_input", "INPUT-VALID-ACCEPTED", "valid input"))
     except NonConformance:
         session.drop_scene(scene)
@@ -104,7 +105,7 @@ def test_random_valid_input_is_accepted(operation: Operation, session: Session) 
 def _judge_valid(session: Session, operation: Operation, spelling: Spelling) -> None:
     """Send a valid input and see that it is not refused as invalid."""
     scene = acting_scene(session, operation)
-    text = spelling.build(twin_arguments(session, scene, operation))
+    text = spelling.build(lent_arguments(session, scene, operation))
     if not session.input_judge(operation).is_valid(decode(text)):
         raise SuiteFault(f"the valid spelling {spelling.name} of {operation.name} is not valid")
     answer = session.call(operation, text, scene.principal.credential)
@@ -118,7 +119,7 @@ def test_a_name_given_twice_does_no_harm(operation: Operation, session: Session,
     for duplicate in duplicate_names(operation):
         scene = acting_scene(session, operation)
         take_snapshot(session, scene)
-        text = duplicate.build(twin_arguments(session, scene, operation))
+        text = duplicate.build(lent_arguments(session, scene, operation))
         answer = session.call(operation, text, scene.principal.credential)
         record.freedom("OPEN-DUPLICATE-NAME", "refuses" if answer.outcome == "refused" else "acts on one value")
         must_hold(answered(answer))
@@ -134,18 +135,8 @@ def test_what_is_left_open_of_input_is_recorded(operation: Operation, session: S
     """Spellings that a server may accept or refuse are recorded, and judged for server errors alone."""
     for freedom, build in open_spellings(operation):
         scene = acting_scene(session, operation)
-        text = build(twin_arguments(session, scene, operation))
+        text = build(lent_arguments(session, scene, operation))
         answer = session.call(operation, text, scene.principal.credential)
         must_hold(answered(answer))
         if answer.kinds is not None:
             record.freedom(freedom, "refuses" if "invalid_input" in answer.kinds else "accepts")
-
-
-def twin_arguments(session: Session, scene: Scene, operation: Operation) -> dict[str, Any]:
-    """Return valid arguments that a server may act on: a conversation that the vendor lent is never written to."""
-    arguments = scene.arguments(operation)
-    if operation.effect == "write" and session.stage.tier != "control":
-        for name, source in operation.bindings.items():
-            if source == "conversation.id":
-                arguments[name] = fresh_uuid(scene.rng)
-    return arguments

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.cases.conversations import DAY, MINUTE, Document, Plan, RunPlan, compose
+import pytest
+
+from conformance.cases.conversations import DAY, MINUTE, Document, Plan, RunPlan, archivable, compose
 from conformance.cases.directed import PLANS
 from conformance.cases.examples import run_examples
 from conformance.cases.random_conversations import documents
@@ -15,11 +17,15 @@ from conformance.checks.documents import (
     AGREEMENT_REQUIREMENTS,
     CONTENT_REQUIREMENTS,
     SHAPE_REQUIREMENTS,
+    cover,
     read_everything,
 )
+from conformance.checks.steps import call
 from conformance.contract import Contract
 from conformance.errors import SuiteFault
+from conformance.judge.finding import must_hold
 from conformance.judge.formats import parse_instant
+from conformance.judge.outcome import answered
 from conformance.recorder import Recorder
 from conformance.session import Session
 
@@ -131,3 +137,44 @@ def _respelt(document: Document, timestamp: Timestamp) -> Document:
     if not respelt:
         raise SuiteFault(f"no time of the conversation is {timestamp.text}")
     return changed
+
+
+_STATES = {
+    "archived": (),
+    "expired": ("own clock",),
+    "access_changed": ("access",),
+    "source_unavailable": ("access",),
+}
+"""How a conversation may come to withhold its text, and what it takes of test control."""
+
+
+def _states(contract: Contract) -> list[Any]:
+    names = _STATES if _shows_conversations(contract) else {}
+    marks = requirement("OUTPUT-TYPE", *SHAPE_REQUIREMENTS)
+    return [
+        pytest.param(name, id=f"OUTPUT-TYPE-{name}", marks=(marks, needs("seed", *wanted)))
+        for name, wanted in names.items()
+    ]
+
+
+@cases("state", _states)
+def test_results_obey_the_contract_in_every_state(state: str, session: Session, record: Recorder) -> None:
+    """Whatever is still shown of a conversation whose text is gone obeys the schemas and the invariants."""
+    stage = session.stage
+    scene = stage.seeded(session.rng, archivable(session.rng, stage.now()))
+    if state == "expired":
+        stage.set_clock(scene.workspace_id, stage.now() + DAY)
+    elif state != "archived":
+        stage.control.set_access(
+            scene.conversation_id, "access_changed" if state == "access_changed" else "source_unavailable"
+        )
+    writes = [each for each in session.contract.operations if each.effect == "write"]
+    reads = [each for each in session.contract.operations if each.effect == "read"]
+    for operation in (*(writes if state == "archived" else ()), *reads):
+        for run_id in scene.run_ids if operation.result == "run" else (None,):
+            answer, arguments = call(session, scene, operation, run_id)
+            must_hold(answered(answer))
+            if answer.result is not None:
+                judged = session.results.judge(answer, arguments)
+                must_hold(judged.findings)
+                cover(session, record, operation, judged.value)

@@ -27,7 +27,9 @@ def curl_command(request: Request) -> str:
         return " ".join([*words, "--data-binary", "@body", f"# a body of {len(request.body)} bytes"])
     if request.body.isascii() and all(byte >= 0x20 for byte in request.body) and not request.body.startswith(b"@"):
         return " ".join([*words, "--data-binary", shlex.quote(request.body.decode("ascii"))])
-    octets = "".join(f"\\{byte:03o}" if not 0x20 <= byte < 0x7F or byte in b"\\%'" else chr(byte) for byte in request.body)
+    octets = "".join(
+        f"\\{byte:03o}" if not 0x20 <= byte < 0x7F or byte in b"\\%'" else chr(byte) for byte in request.body
+    )
     return f"printf '{octets.replace('%', '%%')}' | " + " ".join([*words, "--data-binary", "@-"])
 
 

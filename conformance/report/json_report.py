@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from conformance.coverage_summary import OperationCoverage
 from conformance.ledger import Ledger
 from conformance.run import RunFacts
 from conformance.verdict import Verdict
@@ -13,7 +15,9 @@ from conformance.verdict import Verdict
 REPORT_VERSION = 1
 
 
-def report_document(facts: RunFacts, verdict: Verdict, ledger: Ledger) -> dict[str, Any]:
+def report_document(
+    facts: RunFacts, verdict: Verdict, ledger: Ledger, coverage: Iterable[OperationCoverage]
+) -> dict[str, Any]:
     """Return the report as plain JSON values."""
     return {
         "report_version": REPORT_VERSION,
@@ -49,6 +53,16 @@ def report_document(facts: RunFacts, verdict: Verdict, ledger: Ledger) -> dict[s
         ],
         "findings": [{**group.first, "cases": list(group.cases)} for group in ledger.findings()],
         "left_open": {name: dict(choices) for name, choices in ledger.freedoms().items()},
+        "coverage": [
+            {
+                "operation": each.operation,
+                "points": each.points,
+                "reached": each.reached,
+                "missing": list(each.missing),
+                "out_of_reach": list(each.out_of_reach),
+            }
+            for each in coverage
+        ],
         "waivers": [
             {
                 "requirement": waiver.requirement,

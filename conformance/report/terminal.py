@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from _pytest.terminal import TerminalReporter
 
+from conformance.coverage_summary import OperationCoverage
 from conformance.ledger import GroupedFinding, Ledger
 from conformance.requirements import Registry
 from conformance.run import RunFacts
@@ -34,26 +35,35 @@ def header_lines(facts: RunFacts) -> list[str]:
     what = facts.implementation.name or ("embedded reference server" if facts.embedded else "server")
     return [
         f"conformance: {what} at {facts.address} ({facts.transport}, {facts.tier} tier)",
-        f"contract: {facts.contract} {facts.contract_version}, requirement set {facts.requirement_set}; "
-        f"profile {facts.profile}, seed {facts.seed}",
+        (
+            f"contract: {facts.contract} {facts.contract_version}, requirement set {facts.requirement_set}; "
+            f"profile {facts.profile}, seed {facts.seed}"
+        ),
     ]
 
 
 def print_summary(
-    out: TerminalReporter, registry: Registry, facts: RunFacts, verdict: Verdict, ledger: Ledger, repeat: str
+    out: TerminalReporter,
+    registry: Registry,
+    facts: RunFacts,
+    verdict: Verdict,
+    ledger: Ledger,
+    coverage: Iterable[OperationCoverage],
+    repeat: str,
 ) -> None:
     """Print the summary; ``repeat`` is the command that runs one case again, with ``{case}`` in it."""
-    _print_families(out, registry, verdict)
+    _print_families(out, verdict)
     findings = ledger.findings()
     for number, group in enumerate(findings[:_MOST_FINDINGS], 1):
         out.write_line("")
         _print_finding(out, registry, number, group, repeat)
     if len(findings) > _MOST_FINDINGS:
         out.write_line(f"\n... and {len(findings) - _MOST_FINDINGS} more findings; --report-dir keeps them all.")
+    _print_notes(out, verdict, ledger, coverage)
     _print_verdict(out, facts, verdict, ledger)
 
 
-def _print_families(out: TerminalReporter, registry: Registry, verdict: Verdict) -> None:
+def _print_families(out: TerminalReporter, verdict: Verdict) -> None:
     out.section("conformance", sep="=")
     out.write_line(f"{'family':<16}{'passed':>8}{'failed':>8}{'not assessed':>14}{'no check yet':>14}")
     for family, counts in verdict.family_counts().items():
@@ -100,17 +110,30 @@ def _answer(exchange: dict[str, object]) -> str:
     body = printable(answer["body"])
     if len(body) > _BODY_SHOWN:
         body = f"{body[:_BODY_SHOWN]}... ({answer['bytes']} bytes)"
-    return printable(f"{answer['status']} {answer['reason']} {answer['content_type']}").strip() + (f"  {body}" if body else "")
+    return printable(f"{answer['status']} {answer['reason']} {answer['content_type']}").strip() + (
+        f"  {body}" if body else ""
+    )
+
+
+def _print_notes(
+    out: TerminalReporter, verdict: Verdict, ledger: Ledger, coverage: Iterable[OperationCoverage]
+) -> None:
+    out.write_line("")
+    for each in coverage:
+        out.write_line(
+            f"schema of {each.operation}: {each.reached} of {each.points} points exercised, "
+            f"{len(each.missing)} missed, {len(each.out_of_reach)} out of reach of seeding"
+        )
+    freedoms = "; ".join(f"{name}: {' and '.join(choices)}" for name, choices in ledger.freedoms().items())
+    for line in _wrapped(f"left open by the contract, and what this server does: {printable(freedoms)}", ""):
+        if freedoms:
+            out.write_line(line)
+    pending = sum(result.outcome == "no check yet" for result in verdict.results)
+    if pending:
+        out.write_line(f"{pending} requirements have no check in this version; the verdict is silent on them.")
 
 
 def _print_verdict(out: TerminalReporter, facts: RunFacts, verdict: Verdict, ledger: Ledger) -> None:
-    out.write_line("")
-    pending = sum(result.outcome == "no check yet" for result in verdict.results)
-    if pending:
-        out.write_line(f"{pending} requirements have no check in this version of the suite; the verdict is silent on them.")
-    for name, choices in ledger.freedoms().items():
-        taken = ", ".join(choices)
-        out.write_line(f"left open: {name}: {printable(taken)}")
     good = verdict.overall == "conforms"
     out.write_line(
         f"verdict: {verdict.overall} - {_MEANING[verdict.overall]} (level: {verdict.level}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance import __version__, command_line
+from conformance import __version__
 from conformance.command_line import COMMANDS, main
 from conformance.errors import ExitStatus, UsageProblem
 
@@ -78,7 +79,7 @@ def test_usage_problems_of_a_subcommand_are_one_line(
         raise UsageProblem("is wrong", str(sorted(vars(namespace))), "Correct it.")
 
     module = SimpleNamespace(add_arguments=lambda _: None, run=run)
-    monkeypatch.setattr(command_line.importlib, "import_module", lambda _: module)
+    monkeypatch.setattr(importlib, "import_module", lambda _: module)
     assert main(["serve"]) == ExitStatus.USAGE
     assert capsys.readouterr().err == "[]: is wrong. Correct it.\n"
 

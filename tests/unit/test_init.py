@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from conformance import target_file
+
 from conformance.command_line import main
 from conformance.contract import load_contract
-from conformance.errors import ExitStatus
+from conformance.errors import ExitStatus, UsageProblem
 from conformance.requirements import load_registry
 from conformance.target import Implementation, Secret, Target, TargetOptions
 from conformance.target_file import Table, resolve_target
@@ -61,7 +61,7 @@ def test_without_an_address_the_file_wants_one(tmp_path: Path) -> None:
     """Nothing is invented: the address stays to be given, in the file or on the command line."""
     path = tmp_path / "target.toml"
     assert main(["init", str(path)]) == ExitStatus.CONFORMS
-    with pytest.raises(target_file.UsageProblem, match="no url and no command"):
+    with pytest.raises(UsageProblem, match="no url and no command"):
         resolve_target(TargetOptions(config=path), OPERATIONS)
     resolve_target(TargetOptions(config=path, url="http://127.0.0.1:1"), OPERATIONS)
 

@@ -1,0 +1,33 @@
+"""Writes ``reports/golden/report.json``: a quick run against the reference server, with what differs each time made equal.
+
+Run it from the checkout after a change of the report's shape or of the checks: ``python tests/packaging/golden_report.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+_ADDRESS = "http://127.0.0.1:8000"
+
+
+def main() -> int:
+    """Run the suite and write the report; return the suite's exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--profile", "quick", "--seed", "1"]
+        status = subprocess.run([*command, "--report-dir", folder], cwd=CHECKOUT, check=False).returncode  # noqa: S603  our own command
+        report = json.loads((Path(folder) / "report.json").read_text(encoding="utf-8"))
+    report["target"]["address"] = _ADDRESS
+    report["duration_s"] = 5.0
+    golden = CHECKOUT / "reports" / "golden" / "report.json"
+    golden.parent.mkdir(exist_ok=True)
+    golden.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
