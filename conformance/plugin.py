@@ -6,6 +6,7 @@ It is loaded into every pytest run of every project that has the suite installed
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from conformance.target import TargetOptions
 
 _PROFILES = ("quick", "standard", "certify")
+
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--transport": {"metavar": "NAME", "help": "rest, mcp-http or mcp-stdio (default: guessed)"},
+    "--profile": {"choices": _PROFILES, "default": "standard", "help": "how many random examples to run"},
+    "--seed": {"metavar": "N", "type": int, "help": "repeat the run that printed this seed"},
+}
 
 OPTIONS = (
     "--target-url",
@@ -38,7 +45,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--target-config", metavar="FILE", type=Path, help="target file (TOML) that describes the server")
     group.addoption("--target-command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
-    group.addoption("--transport", metavar="NAME", help="rest, mcp-http or mcp-stdio (default: guessed)")
     group.addoption("--control-url", metavar="URL", help="address of the target's test-control API")
     group.addoption("--report-dir", metavar="DIR", type=Path, help="write report.json and junit.xml into this folder")
     group.addoption(
@@ -47,18 +53,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         help="judge by the contract bundle in this folder",
     )
-    # Names that another plugin may have taken; that one keeps them, and the long name is always there.
-    _shared(group, "--profile", choices=_PROFILES, default="standard", help="how many random examples to run")
-    _shared(group, "--seed", metavar="N", type=int, help="repeat the run that printed this seed")
 
 
-def _shared(group: Any, name: str, **settings: Any) -> None:
-    long_name = "--conformance-" + name.removeprefix("--")
-    settings["dest"] = long_name.removeprefix("--").replace("-", "_")
-    try:
-        group.addoption(name, long_name, **settings)
-    except ValueError:
-        group.addoption(long_name, **settings)
+def _add_shared_options(parser: pytest.Parser) -> None:
+    """Add the options whose names others use too; who has taken one keeps it, and the long name is always there."""
+    group = parser.getgroup("conformance")
+    for name, settings in _SHARED.items():
+        long_name = "--conformance-" + name.removeprefix("--")
+        names = (long_name,) if name in _known_names(parser) else (name, long_name)
+        group.addoption(*names, dest=long_name.removeprefix("--").replace("-", "_"), **settings)
+
+
+def _known_names(parser: pytest.Parser) -> Collection[str]:
+    actions: Collection[str] = getattr(getattr(parser, "optparser", None), "_option_string_actions", ())
+    return actions
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -68,18 +76,30 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hooks)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
+    """Add what is left of the options, once every conftest.py has added its own, and look for misspelt ones."""
+    from conformance.rootdir import settle_root_folder  # noqa: PLC0415 - see the module's docstring
+
+    settle_root_folder(early_config, args)
+    result = yield
+    _add_shared_options(parser)
+    _refuse_misspelt(parser, args)
+    return result
+
+
+def _refuse_misspelt(parser: pytest.Parser, args: list[str]) -> None:
     """Name the nearest right option for a wrong one; pytest itself only says that it does not know it."""
-    del early_config
-    actions = getattr(getattr(parser, "optparser", None), "_option_string_actions", None)
-    if actions is None:
+    known = _known_names(parser)
+    if not known:
         return
     for argument in args:
         name = argument.partition("=")[0]
         if name == "--":
             return
-        if not name.startswith("--") or name in actions:
+        if not name.startswith("--") or name in known:
             continue
         close = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.75)
         if close:
@@ -93,11 +113,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cases(argument, factory): the cases of a conformance check, from the contract")
     config.addinivalue_line("markers", "over(transport): the transport over which a conformance check makes sense")
     config.addinivalue_line("markers", "needs(*words): what a conformance check needs of the target's tier")
-    if config.option.help or not (_options(config).given or _checks_named(config)):
+    if config.option.help or not (_target_named(config) or _checks_named(config)):
         return
     from conformance import run_plugin  # noqa: PLC0415 - see the module's docstring
 
     run_plugin.register(config, _options(config))
+
+
+def _target_named(config: pytest.Config) -> bool:
+    given = (config.option.target_url, config.option.target_command, config.option.target_config)
+    return any(each is not None for each in given)
 
 
 def _options(config: pytest.Config) -> TargetOptions:
@@ -107,7 +132,7 @@ def _options(config: pytest.Config) -> TargetOptions:
         url=config.option.target_url,
         command=config.option.target_command,
         config=config.option.target_config,
-        transport=config.option.transport,
+        transport=config.option.conformance_transport,
         control_url=config.option.control_url,
     )
 
@@ -120,6 +145,11 @@ def _checks_named(config: pytest.Config) -> bool:
         if config.option.pyargs and (name == "conformance" or name.startswith("conformance.checks")):
             return True
         path = (config.invocation_params.dir / name).resolve()
-        if path.is_relative_to(checks) or checks.is_relative_to(path):
+        if path.is_relative_to(checks) or (checks.is_relative_to(path) and _collects(checks.relative_to(path))):
             return True
     return False
+
+
+def _collects(way: Path) -> bool:
+    """Tell whether pytest would go this way down: not into an environment inside the project that runs its tests."""
+    return not any(part.startswith(".") or part in ("site-packages", "dist-packages") for part in way.parts)

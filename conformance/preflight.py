@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from conformance.cases.json_text import encode
 from conformance.cases.sample import sample
 from conformance.contract import Operation
@@ -17,7 +19,7 @@ def preflight(session: Session) -> None:
     """Make sure that a run makes sense.
 
     Raises:
-        CouldNotRun: nothing answers at the target, or what answers there is another web server.
+        CouldNotRun: nothing answers at the target, what answers there is another web server, or it refuses the token.
     """
     first = _probe(session, session.contract.operations[0], b"{}", _NOBODY, "")
     if first.failure is not None:
@@ -35,6 +37,21 @@ def preflight(session: Session) -> None:
             f"does not exist ({status})",
             "Correct the port or the path prefix of --target-url, or set [rest.paths] in the target file.",
         )
+    if session.stage.tier != "control" and session.stage.lacks(("token",)) is None:
+        _check_token(session)
+
+
+def _check_token(session: Session) -> None:
+    """See that a token which the target file gives is one that the target takes at all."""
+    for operation in session.contract.operations:
+        credential = session.stage.principal(session.random("preflight", operation.name)).credential
+        answer = _probe(session, operation, encode(sample(operation.input_schema)), credential, "")
+        if answer.response is None or answer.response.status != HTTPStatus.UNAUTHORIZED:
+            return
+    raise CouldNotRun(
+        f"the server at {session.target.address} refuses the reader's token at every operation (401)",
+        "Correct the token in the environment or in [tokens] of the target file.",
+    )
 
 
 def _answers(session: Session, operation: Operation) -> bool:

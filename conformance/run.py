@@ -25,3 +25,5 @@ class RunFacts:
     profile: str
     waivers: tuple[Waiver, ...] = ()
     duration: float = 0.0
+    unexecuted: int = 0
+    """Cases that were deselected, or selected and then not executed."""

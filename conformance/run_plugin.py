@@ -6,7 +6,7 @@ import datetime
 import secrets
 import shlex
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,8 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
         registry = load_registry(contract)
         target = _target(options, contract, told)
         _check_waivers(target, registry)
+        if config.option.report_dir and told is None and not config.option.collectonly:
+            _prepare_folder(config.option.report_dir)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     seed = config.option.conformance_seed
@@ -95,12 +97,24 @@ def _told(config: pytest.Config) -> WorkerInput | None:
 def _target(options: TargetOptions, contract: Contract, told: WorkerInput | None) -> Target:
     if options.given:
         return resolve_target(options, tuple(operation.name for operation in contract.operations))
-    if options.control_url or options.transport:
-        name = "--control-url" if options.control_url else "--transport"
+    if options.control_url is not None or options.transport is not None:
+        name = "--transport" if options.control_url is None else "--control-url"
         raise UsageProblem(f"{name} is given without a target", "command line", "Give --target-url too.")
     if told is not None:
         return Target("rest", url=told.url, control_url=told.control_url, embedded=True)
     return Target("rest", embedded=True)
+
+
+def _prepare_folder(folder: Path) -> None:
+    """Make the folder of the report, without the report of an earlier run: one that cannot start leaves none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "report.json").unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageProblem(
+            f"{folder} cannot be written to ({reason})", "--report-dir", "Name another folder."
+        ) from None
 
 
 def _check_waivers(target: Target, registry: Registry) -> None:
@@ -134,8 +148,10 @@ class ConformanceRun:
         self.embedded: EmbeddedServer | None = None
         self.session: Session | None = None
         self.selected = 0
+        self.deselected = 0
         self._started = time.monotonic()
         self._verdict: Verdict | None = None
+        self._uncollected = False
         self._coverage: tuple[OperationCoverage, ...] = ()
 
     @pytest.hookimpl(tryfirst=True)
@@ -186,15 +202,20 @@ class ConformanceRun:
             profile=self.settings.profile,
             waivers=self.target.waivers,
             duration=time.monotonic() - self._started,
+            unexecuted=self.deselected + max(0, self.selected - len({record.case for record in self.ledger.records})),
         )
 
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, against what, and how to repeat it."""
         return header_lines(self.facts) if self.session else []
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Count the suite's own cases."""
-        self.selected = sum(_is_check(item) for item in items)
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count the suite's own cases that the user leaves out."""
+        self.deselected += sum(_is_check(item) for item in items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the suite's own cases that are to be executed."""
+        self.selected = sum(_is_check(item) for item in session.items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -281,7 +302,10 @@ class ConformanceRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Decide, write the report, and set the exit status."""
-        if not self.is_worker and not self.config.option.collectonly:
+        if self.is_worker:
+            counts = {"selected": self.selected, "deselected": self.deselected}
+            self.config.workeroutput["conformance"] = counts  # type: ignore[attr-defined]  # xdist puts it there
+        elif not self.config.option.collectonly:
             self._decide(session, exitstatus)
         yield
         if self.session is not None:
@@ -289,7 +313,15 @@ class ConformanceRun:
         if self.embedded is not None:
             self.embedded.stop()
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Notice a check that cannot even be imported."""
+        self._uncollected = self._uncollected or report.failed
+
     def _decide(self, session: pytest.Session, status: int) -> None:
+        if self._uncollected:
+            # pytest has printed the traceback; a suite that cannot load its checks has no verdict to give.
+            session.exitstatus = int(ExitStatus.SUITE_FAULT)
+            return
         from conformance.checks.declare import checked_requirements  # noqa: PLC0415 - imports every check
 
         facts = self.facts
@@ -330,10 +362,18 @@ class ConformanceRun:
     def _repeat(self) -> str:
         """Return the command that runs one case again, with ``{case}`` for its test id."""
         words = [f"--seed {self.settings.seed}"]
-        for option in ("target_url", "target_command", "target_config", "transport", "control_url"):
-            value = getattr(self.config.option, option)
-            if value:
-                words.append(f"--{option.replace('_', '-')} {shlex.quote(str(value))}")
+        if self.settings.profile != "standard":
+            words.append(f"--profile {self.settings.profile}")
+        option = self.config.option
+        given = {
+            "--target-url": option.target_url,
+            "--target-command": option.target_command,
+            "--target-config": option.target_config,
+            "--transport": option.conformance_transport,
+            "--control-url": option.control_url,
+            "--contract-dir": option.contract_dir,
+        }
+        words += [f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
         return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")
 
 
@@ -356,6 +396,12 @@ class _Controller:
             "url": target.url,
             "control_url": target.control_url,
         }
+
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take over how many cases there were; every worker has collected the same ones."""
+        counts = getattr(node, "workeroutput", {}).get("conformance", {"selected": int(bool(error)), "deselected": 0})
+        self._run.selected = max(self._run.selected, counts["selected"])
+        self._run.deselected = max(self._run.deselected, counts["deselected"])
 
 
 def _frozen_set(registry: Registry, contract: Contract) -> RequirementSet:

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final, Never
 
 from conformance.contract import Contract, Operation
@@ -30,6 +31,7 @@ PROFILES: Final[Mapping[str, Mapping[str, int]]] = {
 """How many examples of each random kind a profile runs; the fixed tables always run in full."""
 
 _SILENT_IN_A_ROW: Final = 3
+_LIMITED_IN_A_ROW: Final = 30
 _SILENT_SECONDS: Final = 60.0
 _RECONNECT_SECONDS: Final = 3.0
 
@@ -66,6 +68,7 @@ class Session:
         self.gone = ""
         self._silent_in_a_row = 0
         self._silent_seconds = 0.0
+        self._limited_in_a_row = 0
         self._control = control
         capabilities = control.capabilities() if control else Capabilities(frozenset())
         self.stage = Stage(contract, target, control, capabilities)
@@ -119,6 +122,10 @@ class Session:
         failure = exchange.failure
         if failure is None:
             self._silent_in_a_row = 0
+            self._watch_limit(exchange)
+            return
+        if self.exchanges == 1:
+            # The preflight has a better word for a target that was never there.
             return
         if failure.kind == "unreachable":
             self._await_target(failure.message)
@@ -127,6 +134,13 @@ class Session:
         self._silent_seconds += exchange.elapsed
         if self._silent_in_a_row > _SILENT_IN_A_ROW or self._silent_seconds > _SILENT_SECONDS:
             self._give_up(f"the target at {self.target.address} has stopped giving usable answers ({failure.message})")
+
+    def _watch_limit(self, exchange: Exchange) -> None:
+        """Stop the run when a rate limit lets nothing through any more."""
+        limited = exchange.response is not None and exchange.response.status == HTTPStatus.TOO_MANY_REQUESTS
+        self._limited_in_a_row = self._limited_in_a_row + 1 if limited else 0
+        if self._limited_in_a_row > _LIMITED_IN_A_ROW:
+            self._give_up(f"the target at {self.target.address} answers every call with 429 Too Many Requests")
 
     def _await_target(self, message: str) -> None:
         """Give a target that restarts a moment to come back."""

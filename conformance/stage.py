@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.cases.conversations import SMALL_RUNS, Document, Plan, compose, lowest_number
+from conformance.cases.conversations import Document, Plan, RunPlan, compose, lowest_number
 from conformance.cases.sample import sample
 from conformance.cases.texts import UTC_MILLISECONDS, timestamp
 from conformance.contract import Contract, Operation
@@ -65,7 +65,8 @@ class Scene:
 
     def arguments(self, operation: Operation, run_id: str | None = None) -> dict[str, Any]:
         """Return valid arguments for the operation that point into this scene, with a fresh mutation id."""
-        arguments: dict[str, Any] = sample(operation.input_schema)
+        unbound = operation.input_schema["properties"].keys() - operation.bindings.keys()
+        arguments: dict[str, Any] = sample(operation.input_schema) if unbound else {}
         for name, source in operation.bindings.items():
             arguments[name] = self._bound(source, run_id)
         return arguments
@@ -92,7 +93,15 @@ def fresh_uuid(rng: random.Random) -> str:
 
 def plain_document(rng: random.Random, now: int) -> Document:
     """Return a small conversation at revision 1, which is what a lax reading of ``true``, ``"1"`` or 1.5 arrives at."""
-    return compose(rng, now, Plan(runs=rng.choice(SMALL_RUNS), numbers=lowest_number))
+    return compose(rng, now, Plan(runs=rng.choice(_PLAIN_RUNS), numbers=lowest_number))
+
+
+_PLAIN_RUNS = (
+    (RunPlan(kind="sentiment", question=True),),
+    (RunPlan(kind="sentiment", question=True), RunPlan("processing", "themes", question=True)),
+    (RunPlan("queued", "sentiment", question=True), RunPlan("failed", question=True)),
+)
+"""Small choices of runs. The first is a sentiment run, since *status* may insist on one."""
 
 
 class Stage:
@@ -160,6 +169,7 @@ class Stage:
         }
         if need in prepared:
             missing = {
+                "conversation": "readable conversation",
                 "second principal": "token of another user",
                 "scope": "token without the scope",
                 "token": "token",

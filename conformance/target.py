@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from conformance.errors import UsageProblem
+from conformance.transport.exchange import is_token
 from conformance.transport.rest import RestBinding
 from conformance.transport.wire import WireLimits
 
@@ -51,12 +52,18 @@ class Secret:
         else:
             try:
                 value = Path(self.name).read_text(encoding="utf-8")
-            except OSError as error:
-                raise UsageProblem(
-                    f"the token file cannot be read ({error.strerror})", self.name, "Correct it."
-                ) from None
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not text"
+                raise UsageProblem(f"the token file cannot be read ({reason})", self.name, "Correct it.") from None
         if not value.strip():
             raise UsageProblem("no token there", f"{self.source} {self.name}", "Set it, or correct the target file.")
+        if not is_token(value.strip()):
+            # The value stays out of the message.
+            raise UsageProblem(
+                "what is there cannot be sent as a token",
+                f"{self.source} {self.name}",
+                "Use one line of visible ASCII.",
+            )
         return value.strip()
 
 
@@ -135,7 +142,7 @@ class TargetOptions:
     @property
     def given(self) -> bool:
         """Whether the user named a target at all."""
-        return any((self.url, self.command, self.config))
+        return any(given is not None for given in (self.url, self.command, self.config))
 
 
 def guess_transport(url: str, command: str) -> TransportName:

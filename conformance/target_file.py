@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,7 +33,13 @@ from conformance.transport.rest import STATUS_KINDS, RestBinding
 from conformance.transport.wire import Origin, WireLimits
 
 _Value = TypeVar("_Value")
-_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number", dict: "a table", list: "a list"}
+_NAMES: Mapping[type, str] = {
+    str: "a string",
+    int: "a whole number",
+    dict: "a table",
+    list: "a list",
+    datetime.date: "a date such as 2026-12-31",
+}
 
 
 class Table:
@@ -47,9 +54,13 @@ class Table:
         """Return the value of ``key``, which must be of ``kind``."""
         self._known.add(key)
         value: object = self._values.get(key, default)
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        # To Python, true is a whole number too, and a moment a date.
+        is_more = isinstance(value, (bool, datetime.datetime)) and type(value) is not kind
+        if isinstance(value, kind) and not is_more:
             return value
-        raise UsageProblem(f"{key} is {value!r}", self.where, f"It must be {_NAMES.get(kind, kind.__name__)}.")
+        # What stands where a table belongs may be a token that somebody wrote inline: it is not repeated.
+        shown = "not a table" if kind is dict else repr(value)
+        raise UsageProblem(f"{key} is {shown}", self.where, f"It must be {_NAMES.get(kind, kind.__name__)}.")
 
     def require(self, key: str, kind: type[_Value]) -> _Value:
         """Return the value of ``key``, which must be there."""
@@ -58,7 +69,8 @@ class Table:
             unknown = sorted(set(self._values) - self._known)
             hint = f" The file has {', '.join(map(repr, unknown))} instead." if unknown else ""
             raise UsageProblem(f"{key} is missing", self.where, f"Add it.{hint}")
-        return self.get(key, kind, self._values[key])
+        value: _Value = self.get(key, kind, self._values[key])
+        return value
 
     def table(self, key: str) -> Table:
         """Return a table inside this one, empty where it is missing."""
@@ -102,7 +114,7 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
         raise UsageProblem(
             "--target-url and --target-command are both given", "command line", "A run has one target: give one."
         )
-    if not target.address:
+    if not target.address and options.url is None and options.command is None:
         raise UsageProblem(
             "no url and no command", str(options.config), "Add [target] url or command, or give --target-url."
         )
@@ -110,10 +122,10 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
         target = dataclasses.replace(target, control_url=options.control_url)
     transport = _transport(options, target)
     if transport != "mcp-stdio":
-        where = "--target-url" if options.url else str(options.config)
+        where = "--target-url" if options.url is not None else str(options.config)
         target = dataclasses.replace(target, url=Origin.parse(target.url, where).url)
-    if target.control_url:
-        where = "--control-url" if options.control_url else str(options.config)
+    if target.control_url or options.control_url is not None:
+        where = "--control-url" if options.control_url is not None else str(options.config)
         target = dataclasses.replace(target, control_url=Origin.parse(target.control_url, where).url)
     if not target.tokens and os.environ.get(DEFAULT_TOKEN_VARIABLE):
         target = dataclasses.replace(target, tokens={"reader": Secret("env", DEFAULT_TOKEN_VARIABLE)})
@@ -226,6 +238,11 @@ def _prepared(entry: Table) -> PreparedConversation:
 def _rest(table: Table, operations: tuple[str, ...]) -> RestBinding:
     paths = table.table("paths")
     known_paths = {name: path for name in operations if (path := paths.get(name, str, ""))}
+    for name, path in known_paths.items():
+        if not re.fullmatch(r"/[!-~]*", path):
+            raise UsageProblem(
+                f"{name} is {path!r}", paths.where, "A path begins with / and is written in visible ASCII."
+            )
     paths.finish()
     status_kinds = _status_kinds(table.table("status"))
     binding = RestBinding(
@@ -235,6 +252,9 @@ def _rest(table: Table, operations: tuple[str, ...]) -> RestBinding:
         status_kinds=status_kinds,
     )
     table.finish()
+    for key, word in (("method", binding.method), ("token_header", binding.token_header)):
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", word):
+            raise UsageProblem(f"{key} is {word!r}", table.where, "HTTP allows letters, digits and hyphens here.")
     return binding
 
 
@@ -261,6 +281,8 @@ def _limits(table: Table) -> WireLimits:
     table.finish()
     if not 1 <= seconds <= 300:
         raise UsageProblem(f"call_seconds is {seconds}", table.where, "Use 1 to 300.")
+    if body_bytes < 1:
+        raise UsageProblem(f"body_bytes is {body_bytes}", table.where, "Use a positive number.")
     return WireLimits(seconds=float(seconds), body_bytes=body_bytes)
 
 

@@ -58,7 +58,7 @@ def decide(
         for requirement in registry.requirements
         if requirement.id in frozen.requirements
     )
-    return Verdict(_overall(results, ledger), _level(results, facts), results)
+    return Verdict(_overall(registry, results, ledger, facts), _level(results, facts), results)
 
 
 def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, facts: RunFacts) -> RequirementResult:
@@ -85,14 +85,16 @@ def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, 
     return RequirementResult(requirement, "not assessed", 0, 0, reason)
 
 
-def _overall(results: tuple[RequirementResult, ...], ledger: Ledger) -> Overall:
+def _overall(registry: Registry, results: tuple[RequirementResult, ...], ledger: Ledger, facts: RunFacts) -> Overall:
     if not ledger.count("passed") and not ledger.count("failed"):
         return "not run"
     outcomes = {result.outcome for result in results}
-    if "fail" in outcomes:
+    # What a bundle without a registry finds stands under no requirement, and counts all the same.
+    stray = any(group.first["requirement"] not in registry.by_id for group in ledger.findings())
+    if "fail" in outcomes or stray:
         return "does not conform"
     unfinished = any(result.outcome == "not assessed" and not result.missing for result in results)
-    broken = ledger.count("could not run") or ledger.count("error")
+    broken = ledger.count("could not run") or ledger.count("error") or facts.unexecuted
     judged = any(result.outcome == "pass" for result in results)
     return "incomplete" if unfinished or broken or not judged else "conforms"
 

@@ -70,9 +70,15 @@ NO_NUMBERS = (
 """What stands where a number should, in text that is therefore no JSON."""
 
 
+def _first_string(raw: bytes) -> int:
+    """Return where the first string value begins, as a member or as the first item of an array."""
+    match = re.search(rb'[:\[]"', raw)
+    return match.end() if match else len(raw)
+
+
 def _inside_first_string(raw: bytes, inserted: bytes) -> bytes:
     """Put bytes in place of the first character of the first member's value."""
-    start = raw.index(b':"') + 2
+    start = _first_string(raw)
     return raw[:start] + inserted + raw[start + 1 :]
 
 
@@ -103,7 +109,7 @@ BROKEN_STRINGS: tuple[tuple[str, str, str, Callable[[bytes], bytes]], ...] = (
         "INPUT-WELL-FORMED",
         "truncated-in-string",
         "JSON that ends within a string",
-        lambda raw: raw[: raw.index(b':"') + 9],
+        lambda raw: raw[: _first_string(raw) + 1],
     ),
     (
         "INPUT-WELL-FORMED",

@@ -48,18 +48,6 @@ def read_everything(session: Session, record: Recorder, scene: Scene) -> None:
                 _read_status(session, record, scene, operation, run, shown)
 
 
-def judged_read(
-    session: Session, record: Recorder, scene: Scene, operation: Operation, run_id: str | None = None
-) -> Judged:
-    """Call a read that must succeed and return its result, which obeys the schema and the invariants."""
-    answer, arguments = call(session, scene, operation, run_id)
-    must_hold(succeeded(answer, "READ-AVAILABLE", "a read of an available conversation by its owner"))
-    judged = session.results.judge(answer, arguments)
-    must_hold(judged.findings)
-    cover(session, record, operation, judged.value)
-    return judged
-
-
 def cover(session: Session, record: Recorder, operation: Operation, value: Any) -> None:
     """Note which points of the output schema a valid result exercises for the first time in this process."""
     coverage = session.coverage(operation)
@@ -69,7 +57,11 @@ def cover(session: Session, record: Recorder, operation: Operation, value: Any) 
 
 
 def _read_conversation(session: Session, record: Recorder, scene: Scene, operation: Operation) -> Judged:
-    judged = judged_read(session, record, scene, operation)
+    answer, arguments = call(session, scene, operation)
+    must_hold(succeeded(answer, "READ-AVAILABLE", "a read of an available conversation by its owner"))
+    judged = session.results.judge(answer, arguments)
+    must_hold(judged.findings)
+    cover(session, record, operation, judged.value)
     if scene.document is not None:
         now = session.stage.clock_of(scene)
         shown = {name: judged.value[name] for name in ("conversation", "messages", "runs")}
@@ -115,7 +107,14 @@ def _is_past(entry: Mapping[str, Any], now: int) -> bool:
 def _read_status(
     session: Session, record: Recorder, scene: Scene, operation: Operation, run: Mapping[str, Any], shown: Judged
 ) -> None:
-    judged = judged_read(session, record, scene, operation, run["id"])
+    answer, arguments = call(session, scene, operation, run["id"])
+    if run["request_kind"] != "sentiment" and answer.outcome == "refused":
+        record.freedom("OPEN-STATUS-RUN-KIND", "sentiment only")
+        return
+    must_hold(succeeded(answer, "READ-AVAILABLE", "a read of a run's status by its owner"))
+    judged = session.results.judge(answer, arguments)
+    must_hold(judged.findings)
+    cover(session, record, operation, judged.value)
     must_hold(agreement(judged, run, shown))
 
 

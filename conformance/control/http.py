@@ -17,6 +17,8 @@ from conformance.control.interface import (
     read_capabilities,
     read_principal,
 )
+from conformance.judge.formats import is_date_time
+from conformance.transport.exchange import is_token
 
 _CONTROL_SECONDS = 30.0
 
@@ -45,7 +47,7 @@ class HttpControl:
         path = f"/principals/{quote(principal.principal_id, safe='')}/tokens"
         document = self._call("POST", path, {"scopes": list(scopes)})
         token = document.get("token") if isinstance(document, dict) else None
-        if not isinstance(token, str):
+        if not isinstance(token, str) or not is_token(token):
             raise ControlFailed(f"POST {path} gave no token", "See 'test control' in the target interface.")
         return replace(principal, token=token, scopes=scopes)
 
@@ -58,14 +60,18 @@ class HttpControl:
             "runs": runs,
         }
         document = self._call("POST", "/conversations", body)
-        ids = document.get("ids") if isinstance(document, dict) else None
-        return ids if isinstance(ids, dict) else {}
+        ids = (document.get("ids") if isinstance(document, dict) else None) or {}
+        if not isinstance(ids, dict) or not all(isinstance(actual, str) for actual in ids.values()):
+            raise ControlFailed(
+                f"POST /conversations gave ids {ids!r:.120}", "See 'test control' in the target interface."
+            )
+        return ids
 
     def read_clock(self, workspace_id: str) -> str:
         """See ``TestControl``."""
         document = self._call("GET", f"/clock?workspace_id={workspace_id}")
         now = document.get("now") if isinstance(document, dict) else None
-        if not isinstance(now, str):
+        if not isinstance(now, str) or not is_date_time(now):
             raise ControlFailed("GET /clock gave no time", "See 'test control' in the target interface.")
         return now
 
@@ -117,7 +123,7 @@ class HttpControl:
             return None
         try:
             return response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ControlFailed(
                 f"test control answered {where} with something that is not JSON", "See the target interface."
             ) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from conformance.errors import CouldNotRun
-from conformance.transport.exchange import Credential
+from conformance.transport.exchange import Credential, is_token
 
 INTERFACE_VERSION = 1
 
@@ -113,6 +113,6 @@ def read_principal(
     """
     principal_id = document.get("principal_id") if isinstance(document, dict) else None
     token = document.get("token") if isinstance(document, dict) else None
-    if not isinstance(principal_id, str) or not isinstance(token, str) or not token:
+    if not isinstance(principal_id, str) or not isinstance(token, str) or not is_token(token):
         raise ControlFailed(f"{where} gave no principal_id and token", "See 'test control' in the target interface.")
     return Principal(principal_id, token, scopes, workspace_ids, label)

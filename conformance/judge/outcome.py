@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.errors import CouldNotRun
 from conformance.judge.finding import Finding
 from conformance.transport.exchange import Answer, ErrorKind
 
@@ -40,6 +41,19 @@ def answered(answer: Answer) -> Iterator[Finding]:
         ).shown_by(answer.exchange)
 
 
+def _not_limited(answer: Answer) -> None:
+    """Make sure that it is not a rate limit which keeps the target from answering as it would.
+
+    Raises:
+        CouldNotRun: it is; that says nothing about the call.
+    """
+    if answer.kinds and "rate_limited" in answer.kinds:
+        raise CouldNotRun(
+            f"the target's rate limit stands in the way ({answer.status}, also after waiting)",
+            "Raise the limit for the deployment under test.",
+        )
+
+
 def refused(answer: Answer, requirement: str, what: str) -> Iterator[Finding]:
     """Yield a finding when a call that must be refused, for whatever kind, was not; ``what`` describes the call."""
     yield from answered(answer)
@@ -58,6 +72,7 @@ def refused_as(
     """
     yield from refused(answer, requirement, what)
     if answer.outcome == "refused" and answer.kinds is not None and not answer.kinds & kinds:
+        _not_limited(answer)
         yield Finding(
             kind_requirement,
             answer.call.operation.name,
@@ -86,6 +101,7 @@ def succeeded(answer: Answer, requirement: str, what: str) -> Iterator[Finding]:
     """Yield a finding when a call that must succeed did not."""
     yield from answered(answer)
     if answer.outcome == "refused":
+        _not_limited(answer)
         yield Finding(
             requirement, answer.call.operation.name, f"Refused {what}", "status", "success", answer.status
         ).shown_by(answer.exchange)

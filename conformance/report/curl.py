@@ -22,14 +22,19 @@ def curl_command(request: Request) -> str:
         if name.lower() not in _LEFT_TO_CURL:
             words += ["-H", _header(name, value)]
     if not request.body:
-        return " ".join(words)
+        # Without data curl leaves out the length, which some servers insist on.
+        return " ".join(words if request.method in ("GET", "HEAD") else [*words, "--data-binary", "''"])
+    if not any(name.lower() == "content-type" for name, _ in request.headers):
+        words += ["-H", "'Content-Type:'"]
     if len(request.body) > _LONGEST_BODY:
         return " ".join([*words, "--data-binary", "@body", f"# a body of {len(request.body)} bytes"])
-    if request.body.isascii() and all(byte >= 0x20 for byte in request.body) and not request.body.startswith(b"@"):
+    if all(0x20 <= byte < 0x7F for byte in request.body) and not request.body.startswith(b"@"):
         return " ".join([*words, "--data-binary", shlex.quote(request.body.decode("ascii"))])
     octets = "".join(
         f"\\{byte:03o}" if not 0x20 <= byte < 0x7F or byte in b"\\%'" else chr(byte) for byte in request.body
     )
+    # A leading hyphen would be an option of printf.
+    octets = octets if not octets.startswith("-") else f"\\055{octets[1:]}"
     return f"printf '{octets.replace('%', '%%')}' | " + " ".join([*words, "--data-binary", "@-"])
 
 

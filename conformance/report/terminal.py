@@ -14,7 +14,7 @@ from conformance.requirements import Registry
 from conformance.run import RunFacts
 from conformance.verdict import Verdict
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _MOST_FINDINGS = 50
 _BODY_SHOWN = 300
 _MEANING = {
@@ -26,8 +26,8 @@ _MEANING = {
 
 
 def printable(text: str) -> str:
-    """Return text of the target without anything that a terminal would act on."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    """Return text of the target without anything that a terminal would act on, line breaks among it."""
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def header_lines(facts: RunFacts) -> list[str]:

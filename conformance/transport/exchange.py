@@ -67,6 +67,11 @@ class Exchange:
     elapsed: float
 
 
+def is_token(text: str) -> bool:
+    """Tell whether ``text`` can stand in a header after ``Bearer``: visible ASCII without spaces."""
+    return bool(text) and all("!" <= character <= "~" for character in text)
+
+
 @dataclass(frozen=True, slots=True)
 class Credential:
     """How a call identifies itself: the whole value of the authorisation header, or nothing.

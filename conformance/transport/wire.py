@@ -7,6 +7,7 @@ trips it.
 
 from __future__ import annotations
 
+import re
 import select
 import socket
 import ssl
@@ -24,6 +25,8 @@ from conformance.transport.exchange import Failure, FailureKind, Headers, Reques
 
 _READ_SIZE = 65536
 _INFORMATIONAL_LIMIT = 16
+_URL_CHARACTERS = re.compile(r"[!-~]+")
+_REUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Origin:
             raise UsageProblem(f"{url!r} is not a URL ({error})", where, advice) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageProblem(f"{url!r} is not an http or https URL", where, advice)
+        if port == 0 or not _URL_CHARACTERS.fullmatch(url):
+            raise UsageProblem(f"{url!r} has a character or a port that no URL has", where, advice)
         if parts.query or parts.fragment or parts.username or parts.password:
             raise UsageProblem(f"{url!r} has more than a host, a port and a path", where, advice)
         default = 443 if parts.scheme == "https" else 80
@@ -92,9 +97,15 @@ class _Connection:
         self._limits = limits
         self.socket = connect(origin, deadline)
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes)
+        self._used = time.monotonic()
 
     def is_idle(self) -> bool:
-        """Whether the server has neither closed the connection nor sent anything unasked."""
+        """Whether the server has neither closed the connection nor sent anything unasked, nor is about to close it.
+
+        A server that closes connections after some idle seconds may do so while the next request is on its way.
+        """
+        if time.monotonic() - self._used > _REUSE_SECONDS:
+            return False
         readable, _, _ = select.select([self.socket], [], [], 0)
         return not readable
 
@@ -125,7 +136,10 @@ class _Connection:
             event = self._protocol.next_event()
             if event is h11.NEED_DATA:
                 self.socket.settimeout(remaining(deadline))
-                self._protocol.receive_data(self.socket.recv(_READ_SIZE))
+                received = self.socket.recv(_READ_SIZE)
+                if not received and head is None:
+                    raise WireFault("closed", "the server closed the connection without an answer")
+                self._protocol.receive_data(received)
             elif isinstance(event, h11.InformationalResponse):
                 informational += 1
                 if informational > _INFORMATIONAL_LIMIT:
@@ -144,9 +158,11 @@ class _Connection:
                 raise WireFault("closed", "the connection was closed before an answer was complete")
 
     def reusable(self) -> bool:
-        """Make ready for the next request; false when the server wants the connection closed."""
-        if self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE:
+        """Make ready for the next request; false when the server wants the connection closed or sent too much."""
+        unasked, _ = self._protocol.trailing_data
+        if self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE and not unasked:
             self._protocol.start_next_cycle()
+            self._used = time.monotonic()
             return True
         return False
 
@@ -212,7 +228,8 @@ def connect(origin: Origin, deadline: float) -> socket.socket:
     """
     try:
         plain = socket.create_connection((origin.host, origin.port), timeout=remaining(deadline))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        # A host name that cannot be one is a UnicodeError.
         raise WireFault("unreachable", f"cannot connect to {origin.authority} ({_reason(error)})") from None
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if origin.scheme == "http":
@@ -259,5 +276,5 @@ def _response(head: h11.Response, body: bytes) -> Response:
     )
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | UnicodeError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-
 from conformance.command_line import main
 from conformance.contract import load_contract
 from conformance.errors import ExitStatus, UsageProblem
