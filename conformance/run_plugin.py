@@ -168,6 +168,13 @@ class ConformanceRun:
         except SuiteFault as problem:
             pytest.exit(str(problem), returncode=int(ExitStatus.SUITE_FAULT))
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Say only once why a run could not start; pytest has written the message by now and would repeat it."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if isinstance(excinfo.value, pytest.exit.Exception) and reporter is not None:
+            reporter._keyboardinterrupt_memo = None  # noqa: SLF001 - pytest has no other way to leave it out
+
     def _open(self) -> None:
         if not self.is_worker:
             prove(self.contract)

@@ -96,6 +96,6 @@ def _integer_spellings(operation: Operation) -> Iterator[Spelling]:
         if assertion.keyword == "maximum":
             yield Spelling(f"{field}-maximum", f"the largest {field}", _setting(parts, assertion.value))
             # A server that keeps 32 bits, or a double's 53 less one, refuses some of these.
-            for power in (31, 32, 52):
+            for power in (each for each in (31, 32, 52) if 2**each < assertion.value):
                 what = f"a {field} of 2**{power} + 1"
                 yield Spelling(f"{field}-above-{power}-bits", what, _setting(parts, 2**power + 1))

@@ -9,10 +9,11 @@ import pytest
 from conformance.cases.conversations import DAY, MINUTE, Document, Plan, RunPlan, archivable, compose
 from conformance.cases.directed import PLANS
 from conformance.cases.examples import run_examples
+from conformance.cases.json_text import encode
 from conformance.cases.random_conversations import documents
 from conformance.cases.texts import EARLIEST, LATEST
 from conformance.cases.timestamps import Timestamp, load_timestamps
-from conformance.checks.declare import case, cases, needs, requirement
+from conformance.checks.declare import case, cases, each_operation, needs, requirement
 from conformance.checks.documents import (
     AGREEMENT_REQUIREMENTS,
     CONTENT_REQUIREMENTS,
@@ -20,12 +21,13 @@ from conformance.checks.documents import (
     cover,
     read_everything,
 )
-from conformance.checks.steps import call
-from conformance.contract import Contract
+from conformance.checks.steps import call, lent_arguments
+from conformance.contract import Contract, Operation
 from conformance.errors import SuiteFault
 from conformance.judge.finding import must_hold
 from conformance.judge.formats import parse_instant
 from conformance.judge.outcome import answered
+from conformance.judge.result import OUTPUT_REQUIREMENTS
 from conformance.recorder import Recorder
 from conformance.session import Session
 
@@ -73,6 +75,23 @@ def test_a_readable_conversation_obeys_the_contract(session: Session, record: Re
 
 
 _FIELDS = ("created_at", "expires_at")
+
+
+@needs("token")
+@cases("operation", each_operation("OUTPUT-TYPE", *OUTPUT_REQUIREMENTS))
+def test_a_result_obeys_the_output_schema(operation: Operation, session: Session, record: Recorder) -> None:
+    """What an operation answers to an ordinary call obeys its output schema, whatever the operation is."""
+    scene = session.stage.scene(session.rng)
+    tried = (lent_arguments(session, scene, operation), dict(operation.example_call["arguments"]))
+    for arguments in tried:
+        answer = session.call(operation, encode(arguments), scene.principal.credential)
+        must_hold(answered(answer))
+        if answer.result is not None:
+            judged = session.results.judge(answer, arguments)
+            must_hold(judged.findings)
+            cover(session, record, operation, judged.value)
+            return
+    pytest.skip("no ordinary call of the operation was answered with a result")
 
 
 def _timestamps(contract: Contract) -> list[Any]:

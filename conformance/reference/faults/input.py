@@ -132,7 +132,9 @@ class FractionTruncated(_LaxGuard):
         return int(item) if isinstance(item, float) and not item.is_integer() else None
 
 
-@family.part("input-null-as-zero", "INPUT-TYPE", observable="a null revision: answered as a conflict")
+@family.part(
+    "input-null-as-zero", "INPUT-TYPE", "INPUT-ERROR-KIND", observable="a null revision: answered as a conflict"
+)
 class NullAsZero(_LaxGuard):
     """Coercion reads null as 0, which is then a stale revision instead of invalid input."""
 
@@ -151,7 +153,9 @@ class NullIdAsNil(Validator):
         return {name: _NIL if item is None and name != _GUARD else item for name, item in value.items()}
 
 
-@family.part("input-zero-accepted", "INPUT-INTEGER-RANGE", observable="revision 0: answered as a conflict")
+@family.part(
+    "input-zero-accepted", "INPUT-INTEGER-RANGE", "INPUT-ERROR-KIND", observable="revision 0: answered as a conflict"
+)
 class ZeroAccepted(_LaxGuard):
     """exclusiveMinimum is read as minimum, so 0 reaches the revision check."""
 
@@ -159,7 +163,9 @@ class ZeroAccepted(_LaxGuard):
         return 0 if type(item) is int and item == 0 else None
 
 
-@family.part("input-negative-accepted", "INPUT-INTEGER-RANGE", observable="a negative revision: a conflict")
+@family.part(
+    "input-negative-accepted", "INPUT-INTEGER-RANGE", "INPUT-ERROR-KIND", observable="a negative revision: a conflict"
+)
 class NegativeAccepted(_LaxGuard):
     """Only 0 is refused, as what an unset field holds; negative numbers pass."""
 
@@ -167,7 +173,9 @@ class NegativeAccepted(_LaxGuard):
         return item if type(item) is int and item < 0 else None
 
 
-@family.part("input-above-maximum-accepted", "INPUT-INTEGER-RANGE", observable="revision 2**53: a conflict")
+@family.part(
+    "input-above-maximum-accepted", "INPUT-INTEGER-RANGE", "INPUT-ERROR-KIND", observable="revision 2**53: a conflict"
+)
 class AboveMaximumAccepted(_LaxGuard):
     """The upper bound is that of a 64-bit integer, so 2**53 passes."""
 
@@ -186,7 +194,9 @@ class LargeRevisionRefused(Validator):
         return arguments
 
 
-@family.part("input-nan-accepted", "INPUT-WELL-FORMED", observable="expected_revision NaN: a conflict")
+@family.part(
+    "input-nan-accepted", "INPUT-WELL-FORMED", "INPUT-ERROR-KIND", observable="expected_revision NaN: a conflict"
+)
 class NanAccepted(_LaxGuard):
     """The JSON parser reads NaN, and it is compared as a revision."""
 
@@ -416,7 +426,9 @@ class DuplicateNameCrashes(_Crashing):
         return raw.lstrip().startswith(b"{") and len({name for name, _ in pairs}) != len(pairs)
 
 
-@family.part("input-empty-body-accepted", "INPUT-OBJECT", observable="no body: answered as not found")
+@family.part(
+    "input-empty-body-accepted", "INPUT-OBJECT", "INPUT-ERROR-KIND", observable="no body: answered as not found"
+)
 class EmptyBodyAccepted(Validator):
     """No body counts as all defaults, so the nil UUID is looked up and not found."""
 
