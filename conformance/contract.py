@@ -142,6 +142,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageProblem("the file is missing", str(path), "Add it.") from None
+    except OSError as error:
+        raise UsageProblem(f"the file cannot be read ({error.strerror})", str(path), "Correct it.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageProblem(f"not valid TOML ({error})", str(path), "Correct it.") from None
 
@@ -151,6 +153,8 @@ def _read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageProblem("the file is missing", str(path), "Add it.") from None
+    except OSError as error:
+        raise UsageProblem(f"the file cannot be read ({error.strerror})", str(path), "Correct it.") from None
     except ValueError as error:
         raise UsageProblem(f"not valid JSON ({error})", str(path), "Correct it.") from None
     if not isinstance(value, dict):

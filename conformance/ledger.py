@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from conformance.judge.finding import Finding
-from conformance.report.curl import curl_command
+from conformance.report.curl import TOKEN_VARIABLE, bearer_token, curl_command
 from conformance.transport.exchange import Exchange
 
 CaseOutcome = Literal["passed", "failed", "not assessed", "could not run", "error"]
 
 _EXCERPT = 2000
+_SHORTEST_TOKEN = 8
+_LONGEST_TOKEN = 4000
 
 
 @dataclass(frozen=True)
@@ -44,28 +46,41 @@ class CaseRecord:
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
-    """Return the finding with its decisive exchange as a curl command and an excerpt of the answer."""
-    return {
+    """Return the finding with its exchanges as curl commands and excerpts of the answers.
+
+    A token that the target repeats is written as the variable that stands for it in the commands.
+    """
+    written: dict[str, Any] = {
         "requirement": finding.requirement,
         "operation": finding.operation,
         "summary": finding.summary,
         "place": finding.place,
         "expected": finding.expected,
         "found": finding.found,
-        "exchanges": [_exchange_to_json(exchange) for exchange in finding.exchanges],
     }
+    for exchange in finding.exchanges:
+        written = {name: _without_token(text, exchange) for name, text in written.items()}
+    written["exchanges"] = [_exchange_to_json(exchange) for exchange in finding.exchanges]
+    return written
+
+
+def _without_token(text: str, exchange: Exchange) -> str:
+    token = bearer_token(exchange.request)
+    # A shorter one is made up for a check, and may well stand elsewhere in the text.
+    return text.replace(token, f"${TOKEN_VARIABLE}") if len(token) >= _SHORTEST_TOKEN else text
 
 
 def _exchange_to_json(exchange: Exchange) -> dict[str, Any]:
     response = exchange.response
     answer: dict[str, Any] | None = None
     if response is not None:
+        excerpt = response.body[: _EXCERPT + _LONGEST_TOKEN].decode("utf-8", "backslashreplace")
         answer = {
             "status": response.status,
-            "reason": response.reason,
+            "reason": _without_token(response.reason, exchange),
             "content_type": response.header("Content-Type") or "",
             "bytes": len(response.body),
-            "body": response.body[:_EXCERPT].decode("utf-8", "backslashreplace"),
+            "body": _without_token(excerpt, exchange)[:_EXCERPT],
         }
     return {
         "principal": exchange.principal,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Never
 
+from conformance.canaries import CanaryWatch, WatchedControl
 from conformance.contract import Contract, Operation
 from conformance.control.http import HttpControl
 from conformance.control.interface import Capabilities, TestControl
@@ -71,7 +72,9 @@ class Session:
         self._limited_in_a_row = 0
         self._control = control
         capabilities = control.capabilities() if control else Capabilities(frozenset())
-        self.stage = Stage(contract, target, control, capabilities)
+        self.canaries = CanaryWatch(contract.operations[0].scope)
+        watched = WatchedControl(control, self.canaries, capabilities) if control else None
+        self.stage = Stage(contract, target, watched, capabilities)
         self.transport = _transport(target, self._observe)
         self.results = ResultJudge(contract)
         self._inputs: dict[str, SchemaJudge] = {}
@@ -83,6 +86,7 @@ class Session:
     def begin_case(self, name: str) -> None:
         """Give the case that starts now its own random numbers."""
         self.rng = self.random("case", name)
+        self.canaries.begin_case()
 
     def random(self, *names: str) -> random.Random:
         """Return a generator that depends on the seed and the names alone, so that order and workers do not matter."""
@@ -102,7 +106,10 @@ class Session:
 
     def call(self, operation: Operation, arguments: bytes, credential: Credential) -> Answer:
         """Send one call to the target."""
-        return self.transport.call(Call(operation, arguments, credential))
+        with self.canaries.calling():
+            answer = self.transport.call(Call(operation, arguments, credential))
+        self.canaries.answered(answer)
+        return answer
 
     def shared_scene(self, name: str) -> Scene:
         """Return a scene that checks which change nothing may share; a check that sees it changed drops it."""
@@ -119,6 +126,7 @@ class Session:
     def _observe(self, exchange: Exchange) -> None:
         """Count exchanges, and stop the run when the target has plainly stopped answering."""
         self.exchanges += 1
+        self.canaries.look(exchange)
         failure = exchange.failure
         if failure is None:
             self._silent_in_a_row = 0

@@ -116,6 +116,7 @@ class Stage:
         self.capabilities = capabilities
         self._clock_offset: float | None = None
         self._frozen: dict[str, int] = {}
+        self._standing: int | None = None
 
     @property
     def tier(self) -> Tier:
@@ -179,6 +180,8 @@ class Stage:
 
     def now(self) -> int:
         """Return the target's time in milliseconds since 1970, as its own clock has it where that can be read."""
+        if self._standing is not None:
+            return self._standing - _SKEW
         if self._clock_offset is None:
             self._clock_offset = 0.0
             if self._control is not None and "clock" in self.capabilities.names:
@@ -190,6 +193,8 @@ class Stage:
         """Make the target's clock stand still for the workspace at ``now``, milliseconds since 1970."""
         self.control.set_clock(workspace_id, timestamp(now, UTC_MILLISECONDS))
         self._frozen[workspace_id] = now
+        if self.capabilities.clock_scope == "global":
+            self._standing = now
 
     def clock_of(self, scene: Scene) -> int:
         """Return the target's time in the scene's workspace, as the suite has it, in milliseconds since 1970."""

@@ -110,6 +110,7 @@ class Target:
     """Everything the suite was told about the server under test."""
 
     transport: TransportName
+    transport_named: bool = False
     url: str = ""
     command: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)

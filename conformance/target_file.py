@@ -135,9 +135,11 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
 
 
 def _transport(options: TargetOptions, target: Target) -> TransportName:
+    """Return the transport that was named, on the command line before the file; else what the address suggests."""
     if options.transport is not None:
         return _known_transport(options.transport, "--transport")
-    if options.config and options.url is None and options.command is None:
+    suits_address = (target.transport == "mcp-stdio") == bool(target.command)
+    if options.config and suits_address and (target.transport_named or options.url is options.command is None):
         return target.transport
     return guess_transport(target.url, target.command)
 
@@ -180,6 +182,7 @@ def _target(file: Table, operations: tuple[str, ...]) -> Target:
     roles.finish()
     return Target(
         transport=transport,
+        transport_named=bool(named),
         url=url,
         command=command,
         environment=environment,

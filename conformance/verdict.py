@@ -58,7 +58,8 @@ def decide(
         for requirement in registry.requirements
         if requirement.id in frozen.requirements
     )
-    return Verdict(_overall(registry, results, ledger, facts), _level(results, facts), results)
+    overall = _overall(registry, results, ledger, facts)
+    return Verdict(overall, _level(results, facts) if overall == "conforms" else "none", results)
 
 
 def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, facts: RunFacts) -> RequirementResult:
@@ -73,7 +74,7 @@ def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, 
     if facts.transport not in requirement.transports:
         return RequirementResult(requirement, "not applicable", passed, 0, f"not judged over {facts.transport}")
     if passed:
-        return RequirementResult(requirement, "pass", passed, 0)
+        return _shown(requirement, passed, facts)
     if requirement.id not in checked:
         return RequirementResult(requirement, "no check yet", 0, 0, "this version of the suite has no check for it")
     concerned = [record for record in ledger.records if requirement.id in record.requirements]
@@ -83,6 +84,15 @@ def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, 
     unfinished = [record for record in concerned if record.outcome in ("could not run", "error")]
     reason = "; ".join(reasons(unfinished)) or "its checks were not selected or did not come to an end"
     return RequirementResult(requirement, "not assessed", 0, 0, reason)
+
+
+def _shown(requirement: Requirement, passed: int, facts: RunFacts) -> RequirementResult:
+    """Return what passed cases show; on a bare target they run for what else they put to the test."""
+    beyond = sorted(set(requirement.needs) - {"token"}) if facts.tier == "bare" else []
+    if beyond:
+        reason = f"needs test control ({', '.join(beyond)})"
+        return RequirementResult(requirement, "not assessed", 0, 0, reason, missing=True)
+    return RequirementResult(requirement, "pass", passed, 0)
 
 
 def _overall(registry: Registry, results: tuple[RequirementResult, ...], ledger: Ledger, facts: RunFacts) -> Overall:

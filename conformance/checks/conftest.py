@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 
+from conformance.judge.finding import must_hold
 from conformance.recorder import Recorder
 from conformance.run_plugin import CONTRACT, RECORDER, SESSION
 from conformance.session import Session
@@ -14,6 +17,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for mark in metafunc.definition.iter_markers("cases"):
         argument, factory = mark.args
         metafunc.parametrize(argument, list(factory(metafunc.config.stash[CONTRACT])))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Judge, once a check has passed, what the canary watch saw in the exchanges of its case."""
+    result = yield
+    must_hold(pyfuncitem.config.stash[SESSION].canaries.leaks())
+    return result
 
 
 @pytest.fixture

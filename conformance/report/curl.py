@@ -38,6 +38,12 @@ def curl_command(request: Request) -> str:
     return f"printf '{octets.replace('%', '%%')}' | " + " ".join([*words, "--data-binary", "@-"])
 
 
+def bearer_token(request: Request) -> str:
+    """Return the bearer token that a request carries, or an empty string."""
+    values = (value.partition(" ") for _, value in request.headers)
+    return next((token.strip() for scheme, _, token in values if scheme.lower() == "bearer"), "")
+
+
 def _header(name: str, value: str) -> str:
     scheme, _, token = value.partition(" ")
     if token and scheme.lower() == "bearer":

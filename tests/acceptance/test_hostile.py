@@ -1,4 +1,4 @@
-"""Servers that answer at the right paths with whatever hurts: a verdict in bounded time, and nothing breaks or leaks."""
+"""Servers that answer at the right paths with whatever hurts: a verdict in bounded time, and nothing leaks."""
 
 from __future__ import annotations
 

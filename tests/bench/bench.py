@@ -150,6 +150,13 @@ def starting(bench: Bench) -> Iterator[Bar]:
     yield Bar("an unrelated project with the plugin beyond without", added.seconds * 1000, 50, "ms", how)
 
 
+_HEADING: Final = """\
+# Speed, as last measured
+
+`python tests/bench/bench.py --report-only --output tests/bench/RESULTS.md` writes this file again.
+
+"""
+
 MEASUREMENTS: Final[Mapping[str, Callable[[Bench], Iterator[Bar]]]] = {
     "starting": starting,
     "judging": judging,
@@ -179,6 +186,9 @@ def main() -> int:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the table to this file too")
     parser.add_argument("--report-only", action="store_true", help="end with 0 whatever was measured")
     options = parser.parse_args()
+    unknown = set(options.only.split(",")) - set(MEASUREMENTS)
+    if unknown:
+        parser.error(f"--only: {', '.join(sorted(unknown))} is not one of {', '.join(MEASUREMENTS)}")
     bars: list[Bar] = []
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), options.repeats)
@@ -188,7 +198,8 @@ def main() -> int:
                 sys.stderr.write(
                     f"{name}: {bar.what}: {bar.measured:.3g} {bar.unit} (at most {bar.most:g}) {bar.how}\n"
                 )
-    text = f"Python {platform.python_version()}, {os.cpu_count()} cores, medians of {options.repeats}.\n\n{table(bars)}"
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end"
+    text = f"{_HEADING}{machine}, medians of {options.repeats}.\n\n{table(bars)}"
     sys.stdout.write(text)
     if options.output:
         options.output.write_text(text, encoding="utf-8")

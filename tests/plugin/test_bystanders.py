@@ -42,10 +42,11 @@ def test_an_unrelated_project_notices_nothing(tmp_path: Path) -> None:
 )
 def test_options_of_the_same_name_belong_to_whoever_has_them(tmp_path: Path, arguments: list[str]) -> None:
     """A conftest.py may add options that this suite has too, or that look like a misspelt one."""
+    name, word = arguments
     write(
         tmp_path,
-        conftest=f"def pytest_addoption(parser):\n    parser.addoption({arguments[0]!r})\n",
-        test_mine=f"def test_mine(request):\n    assert request.config.getoption({arguments[0]!r}) == {arguments[1]!r}\n",
+        conftest=f"def pytest_addoption(parser):\n    parser.addoption({name!r})\n",
+        test_mine=f"def test_mine(request):\n    assert {word!r} == request.config.getoption({name!r})\n",
     )
     ended = run_pytest(*arguments, folder=tmp_path)
     assert 0 == ended.status, ended.last_words

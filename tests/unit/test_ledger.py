@@ -39,8 +39,16 @@ def test_a_finding_carries_its_exchanges() -> None:
     assert (409, "Conflict", 6000, None) == (
         told["answer"]["status"], told["answer"]["reason"], told["answer"]["bytes"], told["failure"],
     )  # fmt: skip
-    assert "ä" * 1000 == told["answer"]["body"]
+    assert "ä" * 2000 == told["answer"]["body"]
     assert "planted-token" not in json.dumps(shown)
+
+
+def test_a_token_that_the_target_repeats_is_not_shown() -> None:
+    """Neither in the excerpt of the answer nor in what was found."""
+    echoed = exchange(400, b"x" * 1990 + b"planted-token", reason="No planted-token")
+    shown = json.dumps(finding_to_json(finding(place="planted-token").shown_by(echoed)))
+    assert "planted" not in shown
+    assert "No $SOSOAPI_TOKEN" in shown
 
 
 def test_bytes_that_are_no_text_are_shown_as_escapes() -> None:

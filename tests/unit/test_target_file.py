@@ -188,15 +188,17 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_the_command_line_wins(tmp_path: Path) -> None:
-    """URL, control URL and transport of the options replace those of the file; the rest of it stays."""
+    """URL, control URL and transport of the options replace those of the file; what it names besides them stays."""
     target = read(tmp_path, EVERYTHING, url="http://other.test/mcp", control_url="http://control.test/")
-    assert ("http://other.test/mcp", "http://control.test", "mcp-http") == (
+    assert ("http://other.test/mcp", "http://control.test", "rest") == (
         target.url,
         target.control_url,
         target.transport,
     )
     assert "Acme" == target.implementation.name
-    assert "rest" == read(tmp_path, EVERYTHING, url="http://other.test/mcp", transport="rest").transport
+    assert "mcp-http" == read(tmp_path, EVERYTHING, url="http://other.test/x", transport="mcp-http").transport
+    unnamed = EVERYTHING.replace('transport = "rest"\n', "")
+    assert "mcp-http" == read(tmp_path, unnamed, url="http://other.test/mcp").transport
     stdio = read(tmp_path, EVERYTHING, command="node server.js")
     assert ("node server.js", "", "mcp-stdio") == (stdio.command, stdio.url, stdio.transport)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Collection
 from typing import Any, Literal
@@ -173,6 +174,21 @@ def test_counts_and_reasons_are_kept() -> None:
     unselected = single(case("passed", OTHER.id))
     assert ("not assessed", False) == (unselected.outcome, unselected.missing)
     assert "not selected" in unselected.reason
+
+
+def test_a_bare_target_shows_nothing_of_what_takes_more() -> None:
+    """A case that passes there says nothing of a requirement that needs a seeded conversation."""
+    seeded = dataclasses.replace(ONE, needs=("seed",))
+    assert "pass" == single(PASSED, of=seeded).outcome
+    bare = single(PASSED, of=seeded, tier="bare")
+    assert ("not assessed", 0, "needs test control (seed)", True) == (
+        bare.outcome,
+        bare.passed,
+        bare.reason,
+        bare.missing,
+    )
+    assert "pass" == single(PASSED, of=dataclasses.replace(ONE, needs=("token",)), tier="bare").outcome
+    assert "fail" == single(FAILED, of=seeded, tier="bare").outcome
 
 
 def test_a_finding_counts_whatever_the_case_was_declared_for() -> None:
