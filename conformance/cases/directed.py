@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,7 +61,7 @@ _STYLES: Final = (
     TimestampStyle(digits=0),
 )
 
-PLANS: Final = {
+PLANS: Final[Mapping[str, Plan]] = {
     "nothing-yet": Plan(evidence=1, title=False),
     "lowest-numbers": Plan(runs=(_ANSWERED,), evidence=1, numbers=lowest_number),
     "greatest-numbers": Plan(runs=(_ANSWERED, _ANSWERED), numbers=greatest_number, archivable=False),
@@ -83,9 +84,6 @@ PLANS: Final = {
         runs=(RunPlan(question=True, answer=_MANY_TEXTS),) * 3,
         texts=tuple(texts.in_script(script, 80) for script in texts.SCRIPTS),
     ),
-    "look-alikes": Plan(
-        runs=(RunPlan(question=True, answer=_MANY_TEXTS),) * 2, texts=tuple(map(texts.exactly, texts.LOOK_ALIKES))
-    ),
     "uuid-versions": Plan(runs=_EVERY_KIND, evidence=20, uuid_versions=tuple(range(1, 9))),
     "timestamp-styles": Plan(
         runs=(_ANSWERED,) * 10, lifetime=DAY // 2, expires_in=DAY // 4, step=100, own_expiry=True, styles=_STYLES
@@ -99,6 +97,11 @@ PLANS: Final = {
         step=1000,
         styles=(TimestampStyle(digits=0),),
     ),
+    # Each of these texts stands in every field that holds text.
+    **{
+        f"look-alike-{number}": Plan(runs=(_ANSWERED, _ASKED), texts=(texts.exactly(text),))
+        for number, text in enumerate(texts.LOOK_ALIKES, 1)
+    },
 }
 """The plan of each directed document."""
 

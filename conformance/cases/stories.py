@@ -1,0 +1,167 @@
+"""What stories are made of: small conversations, choices of revisions and waits, worker's results; and how they run.
+
+A story is drawn as choices ("the current revision", "just before the next deadline"). What they come to is resolved
+when the step is taken, from the model's knowledge, so that nothing that is drawn depends on a server's answer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+from hypothesis.errors import FlakyFailure
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from conformance.cases.conversations import (
+    DAY,
+    LARGEST_INTEGER,
+    MINUTE,
+    AnswerPlan,
+    Document,
+    Plan,
+    RunPlan,
+    compose,
+)
+from conformance.cases.texts import TimestampStyle, new_marker
+from conformance.errors import CouldNotRun
+from conformance.judge.finding import NonConformance
+
+STEPS: Final = 30
+"""The most steps of a story."""
+
+_HOUR: Final = 60 * MINUTE
+_BRIEF = AnswerPlan(findings=0, suggestions=0)
+
+
+def _modest_number(rng: random.Random, greatest: int) -> int:
+    """Choose a number that leaves room for older revisions and stays readable."""
+    return min(greatest, rng.randint(3, 900))
+
+
+def _plan(*runs: RunPlan, **more: Any) -> Plan:
+    return Plan(runs=runs, evidence=1, numbers=_modest_number, **more)
+
+
+PLANS: Final[Mapping[str, Plan]] = {
+    "an answer and a queued run": _plan(
+        RunPlan(kind="sentiment", question=True, answer=_BRIEF), RunPlan("queued", "sentiment", question=True)
+    ),
+    "runs of every kind of progress": _plan(
+        RunPlan(kind="sentiment", question=True, answer=_BRIEF),
+        RunPlan("failed", "sentiment", question=True),
+        RunPlan("processing", "themes", question=True),
+        RunPlan("queued", "sentiment", question=True),
+    ),
+    "parts that expire early": _plan(
+        RunPlan(kind="sentiment", question=True, answer=_BRIEF),
+        RunPlan("processing", "sentiment", question=True),
+        expires_in=150 * MINUTE,
+        own_expiry=True,
+    ),
+    "times with offsets": _plan(
+        RunPlan("processing", "sentiment", question=True),
+        RunPlan(kind="sentiment", answer=_BRIEF),
+        expires_in=50 * MINUTE + 730,
+        styles=(TimestampStyle(330), TimestampStyle(-570, 1), TimestampStyle(1439)),
+    ),
+    "nothing yet": _plan(expires_in=DAY - 10 * MINUTE),
+}
+"""The conversations of stories, by what is in them. Their ids and texts are fresh in each story."""
+
+
+def story_document(plan: str, now: int, fresh: random.Random, workspace_id: str) -> Document:
+    """Return the conversation of that plan, stored at ``now`` (milliseconds since 1970).
+
+    All but its ids and markers is the same every time, so that a story told again goes the same way.
+    """
+    return compose(random.Random(plan), now, PLANS[plan], fresh=fresh, workspace_id=workspace_id)  # noqa: S311 - test data
+
+
+REVISIONS: Final[Mapping[str, Callable[[int], int]]] = {
+    "the current revision": lambda current: current,
+    "the revision before the current one": lambda current: max(1, current - 1),
+    "revision 1": lambda current: min(1, current),
+    "the revision after the current one": lambda current: current + 1,
+    "the greatest revision": lambda current: max(LARGEST_INTEGER, current),
+}
+"""The revisions that an archive may expect, from the current one."""
+
+_WAITS: Final[Mapping[str, int]] = {
+    "until a millisecond before the next deadline": -1,
+    "until the next deadline": 0,
+    "until a millisecond after the next deadline": 1,
+}
+_SPANS: Final[Mapping[str, int]] = {"for an hour": _HOUR, "for 23 hours": 23 * _HOUR}
+WAITS: Final = (*_WAITS, *_SPANS)
+"""How far the clock may be moved on."""
+
+
+def clock_after(wait: str, now: int, deadlines: Collection[int]) -> int:
+    """Return the time, in milliseconds, to which a wait brings the clock: always later than ``now``."""
+    if wait in _SPANS:
+        return now + _SPANS[wait]
+    ahead = [deadline + _WAITS[wait] for deadline in deadlines if deadline + _WAITS[wait] > now]
+    return min(ahead, default=now + MINUTE)
+
+
+def worker_answer(document: Document, fresh: random.Random) -> dict[str, Any]:
+    """Return a valid answer to a run of this conversation, with a marker of its own."""
+    evidence = document.conversation["context"]["evidence"][:1]
+    return {
+        "answer": {
+            "statement": f"The worker found {new_marker(fresh)} in the interviews.",
+            "basis": "inferred",
+            "evidence": evidence,
+            "uncertainty": "",
+        },
+        "findings": [],
+        "sentiment": [{**each, "label": "mixed", "uncertainty": ""} for each in evidence],
+        "query_suggestions": [],
+        "limitations": ["One interview only."],
+        "quantitative_claims": False,
+        "method_version": "research-cited/v1",
+    }
+
+
+class StoryStopped(BaseException):
+    """Leaves Hypothesis at once: there is nothing to shrink when the target is gone."""
+
+    def __init__(self, problem: CouldNotRun) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) -> None:
+    """Tell ``count`` stories, the same ones for the same seed; raise what the shortest failing one raises.
+
+    A rule of the machine raises ``StoryStopped`` for what is no finding. A target that fails once and then no more is
+    judged by what it did: the last finding stands.
+
+    Raises:
+        CouldNotRun: the target or its test control is gone.
+        NonConformance: a story went as it must not.
+    """
+    settings = hypothesis.settings(
+        max_examples=count,
+        stateful_step_count=STEPS,
+        database=None,
+        deadline=None,
+        # Stories talk to a server: slow ones are what is expected here.
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+        print_blob=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        report_multiple_bugs=False,
+    )
+    try:
+        run_state_machine_as_test(hypothesis.seed(seed)(machine), settings=settings)
+    except StoryStopped as stop:
+        raise stop.problem from None
+    except FlakyFailure as flaky:
+        found = [each for each in flaky.exceptions if isinstance(each, NonConformance)]
+        if not found:
+            raise
+        raise found[0] from None
