@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from conformance.errors import ExitStatus
-from conformance.ledger import Ledger, reasons
+from conformance.ledger import CaseRecord, Ledger, reasons
 from conformance.requirements import Registry, Requirement, RequirementSet
 from conformance.run import RunFacts
 
@@ -53,8 +53,9 @@ def decide(
     registry: Registry, frozen: RequirementSet, checked: Collection[str], ledger: Ledger, facts: RunFacts
 ) -> Verdict:
     """Return the verdict over the requirements of ``frozen``; ``checked`` are those that the suite has checks for."""
+    by_requirement = _by_requirement(ledger)
     results = tuple(
-        _result(requirement, checked, ledger, facts)
+        _result(requirement, checked, by_requirement.get(requirement.id, ()), facts)
         for requirement in registry.requirements
         if requirement.id in frozen.requirements
     )
@@ -62,11 +63,20 @@ def decide(
     return Verdict(overall, _level(results, facts) if overall == "conforms" else "none", results)
 
 
-def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, facts: RunFacts) -> RequirementResult:
-    passed = sum(record.outcome == "passed" and requirement.id in record.requirements for record in ledger.records)
-    failed = sum(
-        any(finding["requirement"] == requirement.id for finding in record.findings) for record in ledger.records
-    )
+def _by_requirement(ledger: Ledger) -> Mapping[str, list[CaseRecord]]:
+    """Return the cases that concern each requirement: they put it to the test, or found it broken."""
+    found: dict[str, list[CaseRecord]] = {}
+    for record in ledger.records:
+        for identifier in {*record.requirements, *(finding["requirement"] for finding in record.findings)}:
+            found.setdefault(identifier, []).append(record)
+    return found
+
+
+def _result(
+    requirement: Requirement, checked: Collection[str], concerned: Sequence[CaseRecord], facts: RunFacts
+) -> RequirementResult:
+    passed = sum(record.outcome == "passed" for record in concerned)
+    failed = sum(any(finding["requirement"] == requirement.id for finding in record.findings) for record in concerned)
     if failed:
         waived = requirement.basis == "derived" and requirement.id in {waiver.requirement for waiver in facts.waivers}
         outcome: Outcome = "waived" if waived else "fail" if requirement.level == "MUST" else "warning"
@@ -77,7 +87,10 @@ def _result(requirement: Requirement, checked: Collection[str], ledger: Ledger, 
         return _shown(requirement, passed, facts)
     if requirement.id not in checked:
         return RequirementResult(requirement, "no check yet", 0, 0, "this version of the suite has no check for it")
-    concerned = [record for record in ledger.records if requirement.id in record.requirements]
+    return _not_assessed(requirement, concerned)
+
+
+def _not_assessed(requirement: Requirement, concerned: Sequence[CaseRecord]) -> RequirementResult:
     skipped = [record for record in concerned if record.outcome == "not assessed"]
     if concerned and len(skipped) == len(concerned):
         return RequirementResult(requirement, "not assessed", 0, 0, "; ".join(reasons(skipped)), missing=True)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 EXTRA = "sosoapi-conformance[schemathesis]"
 
-_DRAWS_PER_CASE = 4
+_DRAWS_PER_CASE = 2
 _INVALID: frozenset[ErrorKind] = frozenset({"invalid_input"})
 _UNAUTHENTICATED: frozenset[ErrorKind] = frozenset({"unauthenticated"})
 _FINDS = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from conformance.judge.formats import parse_instant
@@ -151,7 +152,7 @@ def _membership(
 
 
 def _window(entity: Mapping[str, Any], place: tuple[str | int, ...], hours: float) -> Iterator[Breach]:
-    created, expires = parse_instant(entity["created_at"]), parse_instant(entity["expires_at"])
+    created, expires = _instant(entity["created_at"]), _instant(entity["expires_at"])
     if expires < created:
         yield (
             "IDENTITY-TIME-ORDER", "Something expires before it was created",
@@ -162,6 +163,10 @@ def _window(entity: Mapping[str, Any], place: tuple[str | int, ...], hours: floa
             "IDENTITY-TIME-WINDOW", "Something stays available for longer than the retention allows",
             pointer((*place, "expires_at")), f"at most {hours} h after {entity['created_at']}", entity["expires_at"],
         )  # fmt: skip
+
+
+# The times of one conversation come back with every read of it.
+_instant = lru_cache(maxsize=4096)(parse_instant)
 
 
 def _unique(entries: list[Mapping[str, Any]], name: str) -> Iterator[Breach]:

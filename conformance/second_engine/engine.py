@@ -10,6 +10,7 @@ collects from the modules that happen to be loaded. Two runs with one seed may t
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -66,7 +67,7 @@ class SecondEngine:
         document = _document(contract, operation, arguments, path, method, status_kinds)
         # Without security parameters nothing but the body varies; the credentials have a schema of their own.
         self._bodies = _load(document, status_kinds, with_credentials=False)[path][method]
-        self._credentials = _load(document, status_kinds, with_credentials=True)[path][method]
+        self._credentials = _load(_without_results(document), status_kinds, with_credentials=True)[path][method]
         self._arguments = dict(arguments)
 
     def example(self) -> Case[Any]:
@@ -130,13 +131,22 @@ def _document(
     status_kinds: StatusKinds,
 ) -> dict[str, Any]:
     """Return the OpenAPI document as this target serves the operation: its path, its method, its statuses."""
-    document = copy.deepcopy(rest_document(contract))
+    document = copy.deepcopy(rest_document(dataclasses.replace(contract, operations=(operation,))))
     served = document["paths"][operation.path]["post"]
     served["requestBody"]["content"]["application/json"]["examples"] = {"seeded": {"value": dict(arguments)}}
     for status in status_kinds:
         served["responses"].setdefault(str(status), {"description": "A failure of this target's table."})
     document["paths"] = {path: {method.lower(): served}}
     return document
+
+
+def _without_results(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document without its answers, which are most of it and do not matter to what is generated."""
+    paths = {
+        path: {method: {**served, "responses": {"200": {"description": "Success."}}} for method, served in item.items()}
+        for path, item in document["paths"].items()
+    }
+    return {**document, "paths": paths}
 
 
 def _load(document: Mapping[str, Any], status_kinds: StatusKinds, *, with_credentials: bool) -> Any:
