@@ -6,7 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from conformance.errors import UsageProblem, nearest
-from conformance.reference.faults import authentication, behaviour, content, http, identity, input, output  # noqa: A004  the family is called so
+from conformance.reference.faults import (
+    access,
+    archive,
+    authentication,
+    behaviour,
+    content,
+    expiry,
+    http,
+    identity,
+    input,  # noqa: A004  the family is called so
+    late,
+    output,
+    privacy,
+    race,
+    read,
+    replay,
+    revision,
+)
 from conformance.reference.faults.family import Change, Fault, Variant
 from conformance.reference.parts import Parts
 from conformance.reference.variants import VARIANTS
@@ -19,6 +36,15 @@ FAMILIES = (
     http.family,
     identity.family,
     behaviour.family,
+    read.family,
+    revision.family,
+    archive.family,
+    replay.family,
+    race.family,
+    expiry.family,
+    access.family,
+    late.family,
+    privacy.family,
 )
 _AnyChange = TypeVar("_AnyChange", bound=Change)
 

@@ -39,14 +39,18 @@ class Rules:
         conversation = document["conversation"]
         conversation["availability"] = self.availability(document, access, now)
         withheld = conversation["availability"] != "available"
-        expired = self.has_passed(conversation["expires_at"], now)
         for message in document["messages"]:
             if withheld or self.has_passed(message["expires_at"], now):
                 self.hide(message)
+        self.expire_runs(document, now)
+        return document
+
+    def expire_runs(self, document: Document, now: Instant) -> None:
+        """Let unfinished runs expire that are past their own deadline or the conversation's."""
+        expired = self.has_passed(document["conversation"]["expires_at"], now)
         for run in document["runs"]:
             if run["status"] in ACTIVE and (expired or self.has_passed(run["expires_at"], now)):
                 run["status"] = run["failure_code"] = "expired"
-        return document
 
     def hide(self, message: dict[str, Any]) -> None:
         """Take the private text out of a message."""

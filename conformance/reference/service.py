@@ -139,6 +139,8 @@ class Service:
     def apply_archive(self, stored: StoredConversation) -> Document:
         """Archive, store and return the view; an archived conversation stays as it is."""
         if not stored.document["conversation"]["archived"]:
+            # What has expired is finished: an archive cancels it no more.
+            self.rules.expire_runs(stored.document, self.clock.now(stored.workspace_id))
             self.rules.archive(stored.document)
             self.store.replace_document(stored.id, stored.document)
         return self.look(stored)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from _pytest.terminal import TerminalReporter
 
 from conformance.coverage_summary import OperationCoverage
-from conformance.ledger import GroupedFinding, Ledger
+from conformance.ledger import GroupedFinding, Ledger, reasons
 from conformance.requirements import Registry
 from conformance.run import RunFacts
 from conformance.verdict import Verdict
@@ -99,6 +99,8 @@ def _print_finding(out: TerminalReporter, registry: Registry, number: int, group
         exchange = finding["exchanges"][-1]
         out.write_line(f"   {'sent:':<10}{exchange['curl']}")
         out.write_line(f"   {'answer:':<10}{_answer(exchange)}")
+    for number, line in enumerate(finding["story"].splitlines()):
+        out.write_line(f"   {'' if number else 'story:':<10}{printable(line)}")
     more = f" (and {len(group.cases) - 1} more cases)" if len(group.cases) > 1 else ""
     out.write_line(f"   {'repeat:':<10}{repeat.format(case=group.cases[0])}{more}")
 
@@ -124,6 +126,9 @@ def _print_notes(
             f"schema of {each.operation}: {each.reached} of {each.points} points exercised, "
             f"{len(each.missing)} missed, {len(each.out_of_reach)} out of reach of seeding"
         )
+    for reason in reasons(record for record in ledger.records if record.outcome == "could not run"):
+        for line in _wrapped(f"could not run: {printable(reason)}", ""):
+            out.write_line(line, yellow=True)
     freedoms = "; ".join(f"{name}: {' and '.join(choices)}" for name, choices in ledger.freedoms().items())
     for line in _wrapped(f"left open by the contract, and what this server does: {printable(freedoms)}", ""):
         if freedoms:

@@ -16,7 +16,7 @@ from conformance.canaries import CanaryWatch, Place, WatchedControl, markers_in
 from conformance.cases.conversations import DAY, MINUTE, Document, markers, small, title_markers
 from conformance.cases.json_text import encode
 from conformance.control.interface import Capabilities, Principal
-from conformance.judge.privacy import base64_forms, forms
+from conformance.judge.privacy import forms
 from conformance.transport.exchange import Answer, Call, Credential, Exchange, Response
 
 NOW = 20_000 * DAY
@@ -29,7 +29,7 @@ WITHOUT_SCOPE = Principal("owner", "scopeless-token", (), ())
 
 def document() -> Document:
     """Return a conversation with private texts, at ten minutes before its end."""
-    return small(random.Random(1), NOW, expires_in=10 * MINUTE)
+    return small(random.Random(1), NOW, expires_in=10 * MINUTE)  # noqa: S311 - test data, not secrets
 
 
 def watch(seeded: Document) -> CanaryWatch:
@@ -84,13 +84,9 @@ def test_a_marker_is_found_in_every_form(form: str) -> None:
 
 
 def test_it_finds_all_that_the_judge_of_single_answers_finds() -> None:
-    """Every form of ``conformance.judge.privacy`` of a whole marker is one of the watch's too."""
+    """Every form of ``conformance.judge.privacy`` but base64, of which it knows only what is sure, is one of these."""
     for form in forms(MARKER):
         assert {MARKER} == markers_in(form)
-    for form in base64_forms(MARKER):
-        # The last byte may need bits that only what follows the marker decides.
-        found = markers_in(b"AA" + form + b"AAAA") | markers_in(b"A" * 3 + form + b"AAAA") | markers_in(form + b"AA")
-        assert {MARKER[:22]} == {marker[:22] for marker in found}
 
 
 @pytest.mark.parametrize("text", ["canary", "canary-", "canary-0123", "Canary islands - 0123456789abcdef", "Y2FuYXJ5L"])
@@ -117,19 +113,19 @@ def test_another_person_sees_nothing_ever() -> None:
 
 
 GONE: Mapping[str, Callable[[CanaryWatch, Document], None]] = {
-    "archived": lambda watching, seeded: archived(watching, seeded),
+    "archived": lambda watching, seeded: watching.answered(an_archive(seeded)),
     "expired": lambda watching, seeded: watching.clock_stands(seeded.workspace_id, NOW + 10 * MINUTE),
     "expired at a global clock": lambda watching, _: watching.clock_stands(None, NOW + 10 * MINUTE),
     "withheld": lambda watching, seeded: watching.access_changed(seeded.conversation_id, granted=False),
 }
 
 
-def archived(watching: CanaryWatch, seeded: Document, arguments: Mapping[str, Any] | None = None) -> None:
-    """Let the watch see a successful archive."""
+def an_archive(seeded: Document, arguments: Mapping[str, Any] | None = None) -> Answer:
+    """Return the answer to a successful archive."""
     asked = arguments or {"conversation_id": seeded.conversation_id.upper()}
     result = encode({"conversation": {**seeded.conversation, "archived": True}})
     call = Call(ARCHIVE, encode(dict(asked)), Credential.bearer("owner", OWNER.token))
-    watching.answered(Answer(call, shown("{}"), "success", frozenset(), result))
+    return Answer(call, shown("{}"), "success", frozenset(), result)
 
 
 @pytest.mark.parametrize("state", GONE)
@@ -150,7 +146,7 @@ def test_a_reason_phrase_is_looked_at() -> None:
     """It counts as a header."""
     seeded = document()
     watching = watch(seeded)
-    archived(watching, seeded)
+    watching.answered(an_archive(seeded))
     phrase = exchange(409, reason=min(markers(seeded)))
     told = Exchange("conversations_get", "x", shown("").request, phrase.response, None, 0.0)
     assert ["PRIVACY-HEADER"] == seen_by(watching, [told])
@@ -171,8 +167,8 @@ def test_only_what_was_surely_archived_counts() -> None:
     """Arguments and result that name two conversations say nothing of either."""
     seeded = document()
     watching = watch(seeded)
-    archived(watching, seeded, {"conversation_id": seeded.workspace_id})
-    archived(watching, seeded, {"other": 1})
+    watching.answered(an_archive(seeded, {"conversation_id": seeded.workspace_id}))
+    watching.answered(an_archive(seeded, {"other": 1}))
     assert [] == seen_by(watching, [shown(min(markers(seeded)))])
 
 
@@ -182,7 +178,7 @@ def test_a_call_that_a_change_overtakes_is_not_judged() -> None:
     watching = watch(seeded)
     text = shown(min(markers(seeded)))
     with watching.calling():
-        archived(watching, seeded)
+        watching.answered(an_archive(seeded))
         watching.look(text)
     assert () == watching.leaks()
     # Without a known beginning, a second is allowed for.
@@ -219,7 +215,7 @@ def test_a_late_result_belongs_to_its_conversation() -> None:
     watching.delivered(seeded.runs[0]["id"].upper(), {"answer": MARKER})
     assert [] == seen_by(watching, [shown(MARKER)])
     assert ["PRIVACY-OTHER-USER"] == seen_by(watching, [shown(MARKER, STRANGER)])
-    archived(watching, seeded)
+    watching.answered(an_archive(seeded))
     assert ["PRIVACY-BODY"] == seen_by(watching, [shown(MARKER)])
 
 
@@ -227,7 +223,7 @@ def test_further_parts_of_an_answer_are_judged_alike() -> None:
     """What another binding brings, such as stderr, is a part with a requirement of its own."""
     seeded = document()
     watching = watch(seeded)
-    archived(watching, seeded)
+    watching.answered(an_archive(seeded))
     part = Place("stderr", min(markers(seeded)).encode(), "PRIVACY-STDERR")
     watching.examine(shown(""), (part,), float("inf"))
     assert [("PRIVACY-STDERR", "stderr")] == [(leak.requirement, leak.place) for leak in watching.leaks()]
@@ -267,6 +263,7 @@ def test_what_test_control_does_is_known_to_the_watch() -> None:
     seeded = document()
     watching, control = CanaryWatch(SCOPE), FakeControl()
     watched = WatchedControl(control, watching, Capabilities(frozenset()))
+    watching.knows(STRANGER)
     owner = watched.create_principal((SCOPE,), (), "owner")
     assert WITHOUT_SCOPE == watched.create_token(owner, ())
     changed = watched.seed_conversation(owner, seeded.conversation, seeded.messages, seeded.runs)

@@ -32,7 +32,8 @@ DEADLINE = NOW + 10 * MINUTE + 250
 
 def made(subject: str, style: TimestampStyle | None = None) -> Document:
     """Return a conversation of which ``subject`` expires at the deadline."""
-    return expiring(random.Random(1), NOW, DEADLINE, subject=subject, style=style or TimestampStyle())
+    rng = random.Random(1)  # noqa: S311 - test data, not secrets
+    return expiring(rng, NOW, DEADLINE, subject=subject, style=style or TimestampStyle())
 
 
 def ends(document: Document) -> dict[str, set[int]]:
@@ -47,13 +48,23 @@ def ends(document: Document) -> dict[str, set[int]]:
 
 HOUR_LATER = DEADLINE + 60 * MINUTE
 ENDS: dict[str, dict[str, set[int]]] = {
-    "conversation": dict.fromkeys(("conversation", "messages", "unfinished", "finished"), {DEADLINE}),
-    "message": {**dict.fromkeys(("conversation", "unfinished", "finished"), {HOUR_LATER}), "messages": {DEADLINE}},
+    "conversation": {
+        "conversation": {DEADLINE},
+        "messages": {DEADLINE},
+        "unfinished": {DEADLINE},
+        "finished": {DEADLINE},
+    },
+    "message": {
+        "conversation": {HOUR_LATER},
+        "messages": {DEADLINE},
+        "unfinished": {HOUR_LATER},
+        "finished": {HOUR_LATER},
+    },
     "run": {
         "conversation": {HOUR_LATER},
         "messages": {DEADLINE, HOUR_LATER},
         "unfinished": {DEADLINE},
-        "finished": {HOUR_LATER},
+        "finished": {DEADLINE, HOUR_LATER},
     },
 }
 
@@ -99,7 +110,7 @@ def test_the_clock_decides_what_is_gone() -> None:
 def test_a_late_answer_cites_what_the_conversation_has() -> None:
     """Only the conversation's evidence, with markers that nothing else has."""
     document = made("conversation")
-    answer = fresh_answer(random.Random(2), document)
+    answer = fresh_answer(random.Random(2), document)  # noqa: S311 - test data, not secrets
     known = [(each["evidence_id"], each["revision"]) for each in document.conversation["context"]["evidence"]]
     cited = [*answer["answer"]["evidence"], *answer["sentiment"]]
     assert cited

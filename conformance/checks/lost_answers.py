@@ -1,0 +1,81 @@
+"""Calls whose answer is lost on the way: the suite drops the connection itself, at a chosen point, and then retries."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from conformance.session import Session
+from conformance.transport.exchange import Answer, Call, Exchange, Failure, Request
+from conformance.transport.wire import WireFault, connect, remaining
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Where a connection is dropped: what of the body is sent, and what is awaited then.
+
+    ``awaits`` is empty, ``answer`` (the answer has begun to arrive, and is not read) or ``byte`` (its first byte is
+    read).
+    """
+
+    what: str
+    sent: Callable[[bytes], bytes]
+    awaits: str = ""
+
+
+DROPS: Mapping[str, Drop] = {
+    "before-the-body": Drop("before the body was sent", lambda _: b""),
+    "half-the-body": Drop("when half of the body was sent", lambda body: body[: len(body) // 2]),
+    "before-the-last-byte": Drop("before the last byte of the body", lambda body: body[:-1]),
+    "unread": Drop("when the request was sent, without waiting for the answer", lambda body: body),
+    "answer-waiting": Drop("when the answer had arrived, without reading it", lambda body: body, "answer"),
+    "first-byte": Drop("after the first byte of the answer", lambda body: body, "byte"),
+}
+"""The points at which an answer may be lost."""
+
+_FIRST_PAUSE = 0.01
+_PAUSES = 8
+
+
+def send_and_drop(session: Session, call: Call, drop: Drop) -> Exchange:
+    """Send a call over a connection of its own and drop that; return what was sent, as an exchange without answer.
+
+    Whatever the target does with the connection is no failure: it was the suite that went away.
+    """
+    transport = session.transport
+    origin, method, path = transport.wire.origin, transport.binding.method, transport.path(call.operation)
+    body, headers = call.arguments, transport.headers(call.credential, call.arguments)
+    head = "".join((f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in headers), "\r\n"))
+    deadline = time.monotonic() + transport.wire.limits.seconds
+    started = time.perf_counter()
+    with contextlib.suppress(OSError, WireFault), contextlib.closing(connect(origin, deadline)) as connection:
+        connection.settimeout(remaining(deadline))
+        connection.sendall(head.encode("latin-1") + drop.sent(body))
+        if drop.awaits == "answer":
+            select.select([connection], [], [], remaining(deadline))
+        elif drop.awaits == "byte":
+            connection.recv(1)
+    session.exchanges += 1
+    request = Request(method, f"{origin.scheme}://{origin.authority}{path}", headers, body)
+    failure = Failure("closed", f"the suite dropped the connection {drop.what}")
+    elapsed = time.perf_counter() - started
+    return Exchange(call.operation.name, call.credential.label, request, None, failure, elapsed)
+
+
+def sent_until_answered(session: Session, call: Call) -> Answer:
+    """Send a call again for as long as the target says that a copy of it is being applied, a bounded number of times.
+
+    No time is spent waiting unless the target asks for it by saying so.
+    """
+    answer = session.call(call.operation, call.arguments, call.credential)
+    pause = _FIRST_PAUSE
+    for _ in range(_PAUSES):
+        if answer.outcome != "refused" or (answer.kinds is not None and "in_progress" not in answer.kinds):
+            break
+        time.sleep(pause)
+        pause *= 2
+        answer = session.call(call.operation, call.arguments, call.credential)
+    return answer
