@@ -33,7 +33,7 @@ _HEXADECIMAL_PREFIX: Final = _PREFIX.hex().encode()
 _HEXADECIMAL: Final = re.compile(_HEXADECIMAL_PREFIX + rb"(?:3[0-9]|[46][1-6]){16}")
 _ESCAPES: Final = (
     ((rb"\u0063", rb"canary\u002d"), re.compile(rb"\\+u00([0-7][0-9a-f])")),
-    ((b"%63", b"canary%2d"), re.compile(rb"%(?:25)*([0-7][0-9a-f])")),
+    ((b"%63", b"%2563", b"canary%2d"), re.compile(rb"%(?:25)*([0-7][0-9a-f])")),
 )
 """What shows that a marker may be escaped, and the escape of one character: JSON's and that of URLs."""
 
@@ -51,6 +51,7 @@ _UNKNOWN_BEGINNING_SECONDS: Final = 1.0
 """By how much a request may have been sent earlier than its exchange says, where nobody told when the call began."""
 
 _MOST_LEAKS: Final = 20
+_NO_CLOCK: Final = (-1, 0.0)
 
 
 def markers_in(text: bytes) -> frozenset[str]:
@@ -263,15 +264,12 @@ class CanaryWatch:
         if canary.is_title:
             return None
         known = canary.conversation
-        now, since = self._clocks.get(known.workspace_id) or self._clocks.get(None) or (0, 0.0)
-        states = (
-            ("that is archived", known.archived),
-            ("that is withheld", known.withheld),
-            ("that is expired", since if canary.expires <= now else None),
-        )
-        hidden = (why for why, moment in states if moment is not None and moment <= began)
-        why = next(hidden, None)
-        return None if why is None else (part.requirement, why)
+        if known.archived is not None and known.archived <= began:
+            return part.requirement, "that is archived"
+        if known.withheld is not None and known.withheld <= began:
+            return part.requirement, "that is withheld"
+        now, since = self._clocks.get(known.workspace_id) or self._clocks.get(None) or _NO_CLOCK
+        return (part.requirement, "that is expired") if canary.expires <= now and since <= began else None
 
 
 def _leak(exchange: Exchange, part: Place, requirement: str, why: str, marker: str) -> Finding:

@@ -57,6 +57,7 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
         "place": finding.place,
         "expected": finding.expected,
         "found": finding.found,
+        "story": finding.story,
     }
     for exchange in finding.exchanges:
         written = {name: _without_token(text, exchange) for name, text in written.items()}

@@ -25,9 +25,9 @@ from conformance.transport.rest import RestTransport
 from conformance.transport.wire import Origin, Wire, WireFault, connect
 
 PROFILES: Final[Mapping[str, Mapping[str, int]]] = {
-    "quick": {"documents": 10, "inputs": 10, "schemathesis": 10},
-    "standard": {"documents": 100, "inputs": 60, "schemathesis": 30},
-    "certify": {"documents": 1000, "inputs": 600, "schemathesis": 100},
+    "quick": {"documents": 10, "inputs": 10, "schemathesis": 10, "races": 3, "stories": 5},
+    "standard": {"documents": 100, "inputs": 60, "schemathesis": 30, "races": 20, "stories": 30},
+    "certify": {"documents": 1000, "inputs": 600, "schemathesis": 100, "races": 100, "stories": 200},
 }
 """How many examples of each random kind a profile runs; the fixed tables always run in full."""
 

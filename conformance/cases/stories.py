@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import hypothesis
-from hypothesis import HealthCheck, Phase
+from hypothesis import HealthCheck, Phase, strategies
 from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
@@ -32,6 +32,7 @@ from conformance.judge.finding import NonConformance
 STEPS: Final = 30
 """The most steps of a story."""
 
+_LOT: Final = 10
 _HOUR: Final = 60 * MINUTE
 _BRIEF = AnswerPlan(findings=0, suggestions=0)
 
@@ -89,22 +90,73 @@ REVISIONS: Final[Mapping[str, Callable[[int], int]]] = {
 }
 """The revisions that an archive may expect, from the current one."""
 
-_WAITS: Final[Mapping[str, int]] = {
-    "until a millisecond before the next deadline": -1,
-    "until the next deadline": 0,
-    "until a millisecond after the next deadline": 1,
+_WAITS: Final[Mapping[str, tuple[bool, int]]] = {
+    f"until {when}{what}": (whole, offset)
+    for what, whole in (("the next deadline", False), ("a conversation expires", True))
+    for when, offset in (("", 0), ("a millisecond before ", -1), ("a millisecond after ", 1))
 }
+"""Waits until some deadline or that of a whole conversation, and how many milliseconds past it."""
+
 _SPANS: Final[Mapping[str, int]] = {"for an hour": _HOUR, "for 23 hours": 23 * _HOUR}
 WAITS: Final = (*_WAITS, *_SPANS)
 """How far the clock may be moved on."""
 
 
-def clock_after(wait: str, now: int, deadlines: Collection[int]) -> int:
-    """Return the time, in milliseconds, to which a wait brings the clock: always later than ``now``."""
+def clock_after(wait: str, now: int, ends: Collection[int], deadlines: Collection[int]) -> int:
+    """Return the time to which a wait brings the clock, always later than ``now``.
+
+    All times are in milliseconds since 1970: ``ends`` are when conversations expire, ``deadlines`` when anything does.
+    """
     if wait in _SPANS:
         return now + _SPANS[wait]
-    ahead = [deadline + _WAITS[wait] for deadline in deadlines if deadline + _WAITS[wait] > now]
+    whole, offset = _WAITS[wait]
+    ahead = [deadline + offset for deadline in (ends if whole else deadlines) if deadline + offset > now]
     return min(ahead, default=now + MINUTE)
+
+
+PERSONS: Final = ("Ann", "Bob")
+"""Two members of one workspace."""
+
+ROLES: Final = ("the owner", "the other person", "the owner's other token", "the owner's token without the scope")
+"""Who may call, as seen from a conversation; the last two take test control that gives further tokens."""
+
+Step: TypeAlias = tuple[Any, ...]
+"""What is done, and the choices in it; see ``steps``."""
+
+
+def steps(offers: Collection[str]) -> strategies.SearchStrategy[Step]:
+    """Return the steps of stories, as far as test control offers what they take (in the words of a check's needs).
+
+    A number chooses among conversations, runs or earlier attempts when the step is taken. Each kind of step stands as
+    often as it is to come, calls much more often than events.
+    """
+    numbers = strategies.integers(0, 11)
+    roles = strategies.sampled_from(("the owner", *(ROLES if "tokens" in offers else ROLES[:2])))
+    revisions = strategies.sampled_from(list(REVISIONS))
+    just = strategies.just
+    kinds = {
+        strategies.tuples(just("get"), numbers, just("the owner")): 4,
+        strategies.tuples(just("status"), numbers, numbers, just("the owner")): 4,
+        strategies.just(("look around",)): 1,
+        strategies.tuples(just("archive available"), numbers): 2,
+        strategies.tuples(just("repeat"), numbers, just("the owner")): 2,
+        strategies.tuples(just("get"), numbers, roles): 2,
+        strategies.tuples(just("status"), numbers, numbers, roles): 2,
+        strategies.tuples(just("archive"), numbers, roles, revisions): 3,
+        strategies.tuples(just("repeat"), numbers, roles): 2,
+        strategies.tuples(just("archive"), numbers, roles, revisions, numbers): 2,
+        strategies.tuples(just("begin"), strategies.sampled_from(PERSONS), strategies.sampled_from(list(PLANS))): 2,
+    }
+    if "own clock" in offers:
+        kinds[strategies.tuples(just("wait"), strategies.sampled_from(WAITS), strategies.booleans())] = 3
+    if "access" in offers:
+        states = strategies.sampled_from(("granted", "access_changed", "source_unavailable"))
+        kinds[strategies.tuples(just("access"), numbers, states)] = 2
+    if "worker" in offers:
+        kinds[strategies.tuples(just("deliver"), numbers)] = 2
+    if "restart" in offers:
+        kinds[strategies.just(("restart",))] = 1
+    return strategies.one_of([kind for kind, weight in kinds.items() for _ in range(weight)])
 
 
 def worker_answer(document: Document, fresh: random.Random) -> dict[str, Any]:
@@ -145,7 +197,6 @@ def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) 
         NonConformance: a story went as it must not.
     """
     settings = hypothesis.settings(
-        max_examples=count,
         stateful_step_count=STEPS,
         database=None,
         deadline=None,
@@ -157,7 +208,10 @@ def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) 
         report_multiple_bugs=False,
     )
     try:
-        run_state_machine_as_test(hypothesis.seed(seed)(machine), settings=settings)
+        for lot in range(0, count, _LOT):
+            # Each lot is a run of its own: after ten examples Hypothesis begins to vary those that it has.
+            lot_settings = hypothesis.settings(settings, max_examples=min(_LOT, count - lot))
+            run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=lot_settings)
     except StoryStopped as stop:
         raise stop.problem from None
     except FlakyFailure as flaky:

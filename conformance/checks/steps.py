@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from conformance.cases.json_text import encode
@@ -56,8 +57,11 @@ def unchanged(session: Session, scene: Scene, requirement: str, after: str, *bef
     if scene.snapshot is None:
         return
     judged, failures = read_back(session, scene)
-    if failures:
-        yield from (finding.shown_by(*before, *finding.exchanges) for finding in failures)
+    for finding in failures:
+        # A conversation that cannot be read any more is not as it was either.
+        is_refusal = finding.requirement == "READ-AVAILABLE"
+        broken = replace(finding, requirement=requirement) if is_refusal else finding
+        yield broken.shown_by(*before, *finding.exchanges)
     if judged is None or judged.value is None:
         return
     for difference in differences(scene.snapshot, judged.value):

@@ -13,7 +13,8 @@ class Finding:
     """One way in which the target broke a requirement.
 
     ``summary`` is a sentence without ids or values, so that many cases of one fault read alike; ``place`` is a JSON
-    Pointer or a few words; ``expected`` and ``found`` are short and printable.
+    Pointer or a few words; ``expected`` and ``found`` are short and printable. ``story`` is empty, or tells in lines
+    what happened before, ending with a script that repeats it.
     """
 
     requirement: str
@@ -23,6 +24,7 @@ class Finding:
     expected: str = ""
     found: str = ""
     exchanges: tuple[Exchange, ...] = ()
+    story: str = ""
 
     def shown_by(self, *exchanges: Exchange) -> Finding:
         """Return the same finding with the exchanges that show it, the decisive one last."""

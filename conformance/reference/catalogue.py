@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from conformance.errors import UsageProblem, nearest
+from conformance.reference import variants_of_behaviour  # noqa: F401 - declares its variants
 from conformance.reference.faults import (
     access,
     archive,

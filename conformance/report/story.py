@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.report.curl import TOKEN_VARIABLE, curl_command
-from conformance.transport.exchange import Answer, Request
+from conformance.transport.exchange import Answer
 
 _CONTROL_TOKEN = "CONTROL_TOKEN"  # noqa: S105 - the name of a variable, not a token
-_PRINCIPAL = """sed 's/.*"principal_id" *: *"\\([^"]*\\)".*/\\1/'"""
-_TOKEN = """sed 's/.*"token" *: *"\\([^"]*\\)".*/\\1/'"""
+_FIND_ID = """sed 's/.*"principal_id" *: *"\\([^"]*\\)".*/\\1/'"""
+_FIND_SECRET = """sed 's/.*"token" *: *"\\([^"]*\\)".*/\\1/'"""  # noqa: S105 - how to find it, not the token
 
 
 def variable(label: str) -> str:
@@ -54,7 +54,7 @@ class Story:
         name = variable(label)
         self._pending += [
             f"MADE=$({self._control('POST', '/principals', body)})",
-            f'{name}_ID=$(printf %s "$MADE" | {_PRINCIPAL}) {name}=$(printf %s "$MADE" | {_TOKEN})',
+            f'{name}_ID=$(printf %s "$MADE" | {_FIND_ID}) {name}=$(printf %s "$MADE" | {_FIND_SECRET})',
         ]
 
     def token(self, owner: str, label: str, body: Mapping[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Story:
             self._pending.append(f"# test control gives {owner} another token, exported as {variable(label)}")
             return
         made = self._control("POST", "/principals/'\"$" + variable(owner) + "_ID\"'/tokens", body)
-        self._pending.append(f"{variable(label)}=$({made} | {_TOKEN})")
+        self._pending.append(f"{variable(label)}=$({made} | {_FIND_SECRET})")
 
     def stored(self, owner: str, document: Mapping[str, Any]) -> None:
         """Note that a conversation was stored for a person."""
@@ -71,7 +71,7 @@ class Story:
         if not self.control_url:
             self._pending.append(f"# test control stores for {owner}: {text}")
             return
-        body = shlex.quote(text).replace('"@"', f"\"'\"${variable(owner)}_ID\"'\"")
+        body = shlex.quote(text).replace('"@"', f'"\'"${variable(owner)}_ID"\'"')
         self._pending.append(self._line("POST", "/conversations", body))
 
     def event(self, told: str) -> None:
@@ -140,6 +140,3 @@ def _has_text(message: Mapping[str, Any]) -> bool:
 def control_path(*parts: str) -> str:
     """Return a path of test control from its parts, each escaped."""
     return "".join(f"/{quote(part, safe='')}" for part in parts)
-
-
-__all__ = ["Request", "Step", "Story", "control_path", "short_answer", "variable"]

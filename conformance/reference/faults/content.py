@@ -325,3 +325,25 @@ def status_without_message(operation: Operation, result: Result) -> None:
     del operation
     if "run" in result:
         result["message"] = None
+
+
+@family.result(
+    "content-workspace-is-the-project",
+    "IDENTITY-CONVERSATION-ASKED",
+    "IDENTITY-RUN-MEMBERSHIP",
+    observable="every get and archive",
+)
+def workspace_is_the_project(operation: Operation, result: Result) -> None:
+    """The conversation's workspace is read from the wrong column, that of its project."""
+    del operation
+    if "conversation" in result:
+        result["conversation"]["workspace_id"] = result["conversation"]["context"]["project_id"]
+
+
+@family.result("content-cancelled-as-expired", "IDENTITY-FAILURE-CODE-NAME", observable="a cancelled run")
+def cancelled_as_expired(operation: Operation, result: Result) -> None:
+    """One code stands for every run that ended without a result of its own."""
+    del operation
+    for run in runs(result):
+        if run["status"] == "cancelled":
+            run["failure_code"] = "expired"

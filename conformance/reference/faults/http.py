@@ -130,3 +130,20 @@ class RefusalsAnswered200(RestBinding):
     """Every refusal is answered 200 with an error in the body."""
 
     statuses = dict.fromkeys(RestBinding.statuses, 200)
+
+
+@family.part("http-oversized-body-blocks", "HTTP-STILL-ANSWERS", observable="the call after an oversized body")
+class OversizedBodyBlocks(RestBinding):
+    """A client that sent an oversized body is turned away once more, whatever it asks for next."""
+
+    blocked = False
+
+    def check_manners(self, request: Request, raw: bytes) -> None:
+        if self.blocked:
+            self.blocked = False
+            raise TooLarge("the client is blocked")
+        try:
+            super().check_manners(request, raw)
+        except TooLarge:
+            self.blocked = True
+            raise

@@ -262,3 +262,12 @@ def wrapped(operation: Operation, body: bytes) -> bytes:
     """The result is put into an envelope under data."""
     del operation
     return b'{"data":' + body + b"}"
+
+
+@family.result("output-limitations-empty-when-inferred", "OUTPUT-ITEMS", observable="an inferred answer")
+def limitations_empty_when_inferred(operation: Operation, result: Result) -> None:
+    """What is only inferred is given no limitations, where the schema asks for at least one."""
+    del operation
+    for answer in answers(result):
+        if answer["answer"]["basis"] == "inferred":
+            answer["limitations"] = []
