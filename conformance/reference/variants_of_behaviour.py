@@ -8,7 +8,7 @@ from typing import Any
 from conformance.reference.authentication import Caller
 from conformance.reference.instants import Instant
 from conformance.reference.refusals import Conflict
-from conformance.reference.rules import Document, Rules
+from conformance.reference.rules import ACTIVE, Document, Rules
 from conformance.reference.service import Arguments, Service
 from conformance.reference.store import StoredConversation
 from conformance.reference.variants import variant
@@ -26,12 +26,17 @@ class StatusOfSentimentRunsOnly(Service):
 
 
 @variant("expired-archive-cancels", "OPEN-ARCHIVE-EXPIRED", "OPEN-FINISHED-RUN-PAST-EXPIRY")
-class ExpiredArchiveCancels(Rules):
+class ExpiredArchiveCancels(Service):
     """An archive after the deadline cancels what was unfinished when the deadline came."""
 
-    def expire_runs(self, document: Document, now: Instant) -> None:
-        if document["conversation"]["availability"] != "available":
-            super().expire_runs(document, now)
+    def apply_archive(self, stored: StoredConversation) -> Document:
+        active = {run["id"] for run in stored.document["runs"] if run["status"] in ACTIVE}
+        super().apply_archive(stored)
+        for run in stored.document["runs"]:
+            if run["id"] in active:
+                run["status"] = run["failure_code"] = "cancelled"
+        self.store.replace_document(stored.id, stored.document)
+        return self.look(stored)
 
 
 @variant("finished-runs-unavailable-when-withheld", "OPEN-FINISHED-RUN-WITHHELD", "OPEN-ACTIVE-RUN-WITHHELD")
@@ -72,14 +77,18 @@ class ExpiredBeforeArchived(Rules):
 
 
 @variant("expiry-raises-revision", "OPEN-EXPIRY-REVISION")
-class ExpiryRaisesRevision(Rules):
-    """The revision grows once when the conversation expires."""
+class ExpiryRaisesRevision(Service):
+    """The revision grows once when the conversation expires, at the first call that notices it."""
 
-    def view(self, document: Document, access: str, now: Instant) -> Document:
-        view = super().view(document, access, now)
-        if view["conversation"]["availability"] == "expired":
-            self.raise_revision(view)
-        return view
+    def find(self, caller: Caller, arguments: Arguments) -> StoredConversation:
+        stored = super().find(caller, arguments)
+        conversation = stored.document["conversation"]
+        expired = self.rules.has_passed(conversation["expires_at"], self.clock.now(stored.workspace_id))
+        if expired and conversation["availability"] != "expired":
+            conversation["availability"] = "expired"
+            self.rules.raise_revision(stored.document)
+            self.store.replace_document(stored.id, stored.document)
+        return stored
 
 
 @variant("result-kept-while-withheld", "OPEN-RESULT-WHILE-WITHHELD")

@@ -158,9 +158,9 @@ class SameKeyHangs(_Racing):
 
 
 @family.part("race-loser-answered-200", "RACE-LOSERS-CONFLICT", "RACE-ONE-WINNER", "RACE-LINEARIZABLE",
-             observable="two archives at once")  # fmt: skip
+             "RACE-WORKER-RESULT", observable="two archives at once")  # fmt: skip
 class LoserAnswered200(_Racing):
-    """An archive that finds the conversation archived meanwhile is answered as if it had done it."""
+    """An archive that finds another revision when it comes to write is answered as if it had archived."""
 
     def finish(self, caller: Caller, arguments: Arguments, stored: StoredConversation) -> Document:
         try:
