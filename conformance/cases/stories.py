@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from conformance.cases.conversations import (
     DAY,
+    LARGEST_ARCHIVABLE,
     LARGEST_INTEGER,
     MINUTE,
     AnswerPlan,
@@ -43,7 +44,12 @@ def _modest_number(rng: random.Random, greatest: int) -> int:
 
 
 def _plan(*runs: RunPlan, **more: Any) -> Plan:
-    return Plan(runs=runs, evidence=1, numbers=_modest_number, **more)
+    return Plan(**{"runs": runs, "evidence": 1, "numbers": _modest_number, **more})
+
+
+def _great_number(rng: random.Random, greatest: int) -> int:
+    """Choose a number that has neighbours only where 53 bits are kept."""
+    return min(greatest, LARGEST_ARCHIVABLE - rng.randint(1, 9))
 
 
 PLANS: Final[Mapping[str, Plan]] = {
@@ -62,10 +68,11 @@ PLANS: Final[Mapping[str, Plan]] = {
         expires_in=150 * MINUTE,
         own_expiry=True,
     ),
-    "times with offsets": _plan(
+    "times with offsets and great revisions": _plan(
         RunPlan("processing", "sentiment", question=True),
         RunPlan(kind="sentiment", answer=_BRIEF),
         expires_in=50 * MINUTE + 730,
+        numbers=_great_number,
         styles=(TimestampStyle(330), TimestampStyle(-570, 1), TimestampStyle(1439)),
     ),
     "nothing yet": _plan(expires_in=DAY - 10 * MINUTE),

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from conformance.cases.conversations import DAY, MINUTE, Document, archivable
 from conformance.cases.json_text import encode
-from conformance.checks.views import needed_operation
+from conformance.checks.views import AVAILABLE, judged_success, needed_operation
 from conformance.contract import Contract, Operation
 from conformance.errors import CouldNotRun
-from conformance.judge.finding import Finding
+from conformance.judge.finding import Finding, NonConformance
 from conformance.judge.history import Event, is_linearizable, smallest_part
 from conformance.judge.history_model import (
     Action,
@@ -86,14 +86,23 @@ class Round:
         self.made: list[Made] = []
         self.raced: list[Made] = []
         self._beside: list[Event[Action]] = []
-        first = self._read(Timed(*_instants(session, self.get())), "before")
-        if first.view is None:
-            raise CouldNotRun(
-                f"a conversation that was just seeded cannot be read ({first.timed.answer.status})",
-                "The checks of reading say more.",
-            )
-        self.specification = ConversationSpecification(first.view)
-        self.revision = first.view.revision
+        first = conversation_view(self._first_read())
+        self.specification = ConversationSpecification(first)
+        self.revision = first.revision
+
+    def _first_read(self) -> Any:
+        """Return what *get* shows before the race.
+
+        Raises:
+            NonConformance: it is refused, or does not obey the schema.
+        """
+        call = self.get()
+        answer = self._session.transport.call(call)
+        arguments = json.loads(call.arguments)
+        judged, findings = judged_success(self._session, answer, arguments, "READ-AVAILABLE", AVAILABLE)
+        if judged is None:
+            raise NonConformance(findings)
+        return judged.value
 
     def archive(self, revision: int | None = None) -> Call:
         """Return an archive under a fresh key, with the revision before the race unless another is given."""
@@ -190,7 +199,8 @@ class Round:
     @property
     def _place(self) -> str:
         clients = len({made.client for made in self.raced})
-        return f"{clients} clients{' and test control' if self._beside else ''}, released by {self.how}"
+        beside = " and test control" if self._beside else ""
+        return f"{clients} client{'s' if clients > 1 else ''}{beside}, released by {self.how}"
 
     def linearizable(self) -> Iterator[Finding]:
         """Yield a finding when no order of the calls explains all their answers."""
@@ -230,11 +240,6 @@ class Round:
             key, expected = arguments[names["fresh uuid"]], arguments[names["conversation.revision"]]
             action = Archive(key, expected, seen, answer.status)
         return Event(made.client, action, made.timed.called, returned)
-
-
-def _instants(session: Session, call: Call) -> tuple[Any, int, int]:
-    timed = timed_call(session.transport, call)
-    return timed.answer, timed.called, timed.returned
 
 
 def can_race(contract: Contract) -> bool:

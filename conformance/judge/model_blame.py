@@ -107,8 +107,12 @@ class Blame:
     @property
     def usual(self) -> str:
         """What is broken when something is not as it was stored, or not as it was shown before."""
-        known = self.state.viewed or self.state.causes
-        return self.blame("READ-UNCHANGED" if known else "IDENTITY-SEEDED-CONTENT")
+        return self.blame("READ-UNCHANGED" if self.known else "IDENTITY-SEEDED-CONTENT")
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was asked or tried before, so that a difference may have come about since it was stored."""
+        return self.state.viewed or bool(self.state.causes)
 
     def lasted(self, reason: str) -> bool:
         """Tell whether it was shown to be archived or expired, and something has happened since."""
@@ -153,10 +157,10 @@ class Blame:
         """Return the requirement that a change of this field of a run breaks."""
         if self.channel == "status":
             return self.blame("IDENTITY-STATUS-RUN")
-        if name == "generation" and self.blame("") in ("", "READ-FAILED-UNCHANGED") and self.state.viewed:
+        if name == "generation" and self.known and not self.blame(""):
             return "READ-NEVER-GENERATES"
-        if name in ("created_at", "expires_at") and not self.state.viewed:
-            return self.blame("IDENTITY-SEEDED-INSTANT")
+        if name in ("created_at", "expires_at") and not self.known:
+            return "IDENTITY-SEEDED-INSTANT"
         return self.usual
 
     def status_requirement(self, run: Run, shown: str) -> str:

@@ -91,7 +91,7 @@ class Look(MessageView):
         self._availability(shown["availability"])
         for name in ("created_at", "expires_at"):
             if parse_instant(shown[name]) != parse_instant(stored[name]):
-                requirement = self.blame("READ-UNCHANGED" if state.viewed else "IDENTITY-SEEDED-INSTANT")
+                requirement = self.blame("READ-UNCHANGED" if self.known else "IDENTITY-SEEDED-INSTANT")
                 self.wrong(requirement, "A time of the conversation has changed", f"/conversation/{name}",
                            stored[name], shown[name])  # fmt: skip
         for name in ("title", "language", "context"):
