@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -22,6 +23,9 @@ from typing import Final
 import bench_pure
 import bench_replay
 from bench_spent import Spent, median, processor_seconds
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from history_bench import measure_history
 
 CHECKOUT: Final = Path(__file__).parents[2]
 BENCH: Final = Path(__file__).parent
@@ -150,6 +154,31 @@ def starting(bench: Bench) -> Iterator[Bar]:
     yield Bar("an unrelated project with the plugin beyond without", added.seconds * 1000, 50, "ms", how)
 
 
+_BEHAVIOUR = (
+    "reads", "revision", "archive", "replay", "expiry", "access", "late_results", "privacy", "state_machine", "races",
+)  # fmt: skip
+
+
+def behaviour(bench: Bench) -> Iterator[Bar]:
+    """The checks of what a server does over time, and the linearizability judge by itself."""
+    files = [f"conformance/checks/test_{name}.py" for name in _BEHAVIOUR]
+    whole = median([bench.run(*files, *SUITE[1:]) for _ in range(bench.repeats)])
+    yield Bar("all behaviour checks of the standard profile", whole.seconds, 40, "s", "")
+    for name in ("state_machine", "races"):
+        check = (f"conformance/checks/test_{name}.py", *SUITE[1:])
+        recorded = bench.folder / name
+        bench.run(*check, "-p", "bench_plugin", f"--bench-record={recorded}")
+        sent = bench_replay.load(recorded)
+        spent, bare = bench.run(*check), bench_replay.replay(sent)
+        how = f"{len(sent) / spent.seconds:.0f} against {len(sent) / bare.seconds:.0f} a second; start-up counts"
+        yield Bar(f"{name.replace('_', ' ')} / bare client", spent.seconds / bare.seconds, math.inf, "", how)
+    measured = measure_history(repeats=bench.repeats)
+    for kind in ("split", "single"):
+        few, many = measured[f"{kind} 200"], measured[f"{kind} 2000"]
+        how = f"{many / few:.1f} times as long as for 200"
+        yield Bar(f"linearizability of 2,000 calls, {kind}", many, 2, "s", how)
+
+
 _HEADING: Final = """\
 # Speed, as last measured
 
@@ -163,6 +192,7 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Bench], Iterator[Bar]]]] = {
     "generating": generating,
     "profiles": profiles,
     "examples": examples,
+    "behaviour": behaviour,
 }
 
 
