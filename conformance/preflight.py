@@ -78,4 +78,4 @@ def _probe(session: Session, operation: Operation, body: bytes, credential: Cred
     transport = session.transport
     path = transport.path(operation) + suffix
     headers = transport.headers(credential, body)
-    return transport.send(transport.binding.method, path, headers, body, operation.name, credential.label)
+    return transport.send_patiently(transport.binding.method, path, headers, body, operation.name, credential.label)

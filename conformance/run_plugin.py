@@ -184,6 +184,12 @@ class ConformanceRun:
         control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)
         self.config.stash[SESSION] = self.session
+        if self.session.stage.has_one_clock and (self.is_worker or self.config.pluginmanager.hasplugin("dsession")):
+            raise UsageProblem(
+                "the target has one clock for all workspaces, and several processes would set it under each other",
+                "-n",
+                "Run it in one process.",
+            )
         if not self.is_worker:
             if control is not None and self.config.option.conformance_seed is not None:
                 # The same seed means the same ids, which this server may have met in an earlier run.

@@ -113,11 +113,14 @@ class Session:
 
     def shared_scene(self, name: str) -> Scene:
         """Return a scene that checks which change nothing may share; a check that sees it changed drops it."""
-        if name not in self._shared:
+        shared = self._shared.get(name)
+        # Where the clock is one for all, a check of expiry takes every conversation along.
+        if shared is None or self.stage.is_soon_past(shared):
             self._scenes_made += 1
             number = str(self._scenes_made)
-            self._shared[name] = self.stage.scene(self.random("shared scene", self.settings.worker, name, number))
-        return self._shared[name]
+            shared = self.stage.scene(self.random("shared scene", self.settings.worker, name, number))
+            self._shared[name] = shared
+        return shared
 
     def drop_scene(self, scene: Scene) -> None:
         """Share this scene no longer, because it may not be as it was."""

@@ -44,6 +44,10 @@ _SKEW = 1000
 """Milliseconds by which seeded conversations stay behind the target's clock, which is read over a network."""
 
 
+_SPARE = 5 * 60 * 1000
+"""Milliseconds that a conversation which checks share has left at least when one of them begins."""
+
+
 @dataclass
 class Scene:
     """A principal and, where the tier has one, a conversation that the principal may read.
@@ -149,7 +153,7 @@ class Stage:
         if need == "token":
             need = "scope"
         if need == "own clock":
-            if self.capabilities.clock_scope != "workspace":
+            if self.has_one_clock:
                 return "the target's clock is global: no workspace can be in another year than the rest"
             need = "clock"
         if need in ("expired", "foreign"):
@@ -200,12 +204,24 @@ class Stage:
         """Return the target's time in the scene's workspace, as the suite has it, in milliseconds since 1970."""
         return self._frozen.get(scene.workspace_id, self.now())
 
+    @property
+    def has_one_clock(self) -> bool:
+        """Whether the target's clock can be set, and then for all workspaces at once."""
+        return "clock" in self.capabilities.names and self.capabilities.clock_scope == "global"
+
+    def is_soon_past(self, scene: Scene) -> bool:
+        """Tell whether a seeded conversation has expired, or may do so within the next minutes."""
+        if scene.document is None:
+            return False
+        expires = parse_instant(scene.document.conversation["expires_at"]) * 1000
+        return expires <= self.clock_of(scene) + _SPARE
+
     def principal(
         self, rng: random.Random, *, scopes: tuple[str, ...] | None = None, workspace_ids: tuple[str, ...] = (),
         label: str = "owner",
     ) -> Principal:  # fmt: skip
         """Return a principal: a new one in the control tier, else the holder of the target's own token."""
-        if self._control is not None:
+        if self._control is not None and "principals" in self.capabilities.names:
             scopes = (self.scope,) if scopes is None else scopes
             return self._control.create_principal(scopes, workspace_ids or (fresh_uuid(rng),), label)
         role = {"owner": "reader", "other user": "other_user", "without scope": "without_scope"}[label]
@@ -233,7 +249,7 @@ class Stage:
         if self._control is not None and self.lacks(("seed",)) is None:
             return self.seeded(rng, document or plain_document(rng, self.now()))
         manifest = self._target.manifest
-        if manifest and manifest.readable:
+        if self._control is None and manifest and manifest.readable:
             return self._prepared(rng, manifest.readable[0])
         return Scene(self.principal(rng), fresh_uuid(rng), fresh_uuid(rng), (fresh_uuid(rng),), 1, known=False, rng=rng)
 
@@ -251,7 +267,8 @@ class Stage:
             principal=self.principal(rng),
             workspace_id=prepared.workspace_id,
             conversation_id=prepared.conversation_id,
-            run_ids=tuple(run.run_id for run in prepared.runs),
+            # A sentiment run first, since *status* may insist on one.
+            run_ids=tuple(run.run_id for run in sorted(prepared.runs, key=lambda run: run.request_kind != "sentiment")),
             revision=1,
             known=True,
             rng=rng,

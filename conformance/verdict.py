@@ -100,8 +100,10 @@ def _not_assessed(requirement: Requirement, concerned: Sequence[CaseRecord]) -> 
 
 
 def _shown(requirement: Requirement, passed: int, facts: RunFacts) -> RequirementResult:
-    """Return what passed cases show; on a bare target they run for what else they put to the test."""
+    """Return what passed cases show; where nothing is stored they run for what else they put to the test."""
     beyond = sorted(set(requirement.needs) - {"token"}) if facts.tier == "bare" else []
+    if facts.tier == "control":
+        beyond = sorted(set(requirement.needs) & {"seed"} - set(facts.capabilities))
     if beyond:
         reason = f"needs test control ({', '.join(beyond)})"
         return RequirementResult(requirement, "not assessed", 0, 0, reason, missing=True)

@@ -34,6 +34,9 @@ STEPS: Final = 30
 """The most steps of a story."""
 
 _LOT: Final = 10
+_STORIES_OF_A_LOT: Final = 6
+"""Of the first ten examples of a run Hypothesis makes some trivial; after them it only varies those that it has."""
+
 _HOUR: Final = 60 * MINUTE
 _BRIEF = AnswerPlan(findings=0, suggestions=0)
 
@@ -146,6 +149,7 @@ def steps(offers: Collection[str]) -> strategies.SearchStrategy[Step]:
         strategies.tuples(just("status"), numbers, numbers, just("the owner")): 4,
         strategies.just(("look around",)): 1,
         strategies.tuples(just("archive available"), numbers): 2,
+        strategies.tuples(just("archive available"), numbers, numbers): 2,
         strategies.tuples(just("repeat"), numbers, just("the owner")): 2,
         strategies.tuples(just("get"), numbers, roles): 2,
         strategies.tuples(just("status"), numbers, numbers, roles): 2,
@@ -194,7 +198,7 @@ class StoryStopped(BaseException):
 
 
 def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) -> None:
-    """Tell ``count`` stories, the same ones for the same seed; raise what the shortest failing one raises.
+    """Tell about ``count`` full stories, the same for the same seed; raise what the shortest failing one raises.
 
     A rule of the machine raises ``StoryStopped`` for what is no finding. A target that fails once and then no more is
     judged by what it did: the last finding stands.
@@ -204,6 +208,7 @@ def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) 
         NonConformance: a story went as it must not.
     """
     settings = hypothesis.settings(
+        max_examples=_LOT,
         stateful_step_count=STEPS,
         database=None,
         deadline=None,
@@ -215,10 +220,8 @@ def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) 
         report_multiple_bugs=False,
     )
     try:
-        for lot in range(0, count, _LOT):
-            # Each lot is a run of its own: after ten examples Hypothesis begins to vary those that it has.
-            lot_settings = hypothesis.settings(settings, max_examples=min(_LOT, count - lot))
-            run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=lot_settings)
+        for lot in range(-(-count // _STORIES_OF_A_LOT)):
+            run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=settings)
     except StoryStopped as stop:
         raise stop.problem from None
     except FlakyFailure as flaky:

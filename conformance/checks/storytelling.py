@@ -211,15 +211,18 @@ class Teller:
             f"status of run {place + 1} of conversation {index + 1}",
         )
 
-    def archive_available(self, number: int) -> None:
-        """Archive as its owner, with the current revision, a conversation that is available, where there is one."""
+    def archive_available(self, number: int, attempt: int | None = None) -> None:
+        """Archive as its owner, with the current revision, a conversation that is available, where there is one.
+
+        The mutation id is a fresh one, or that of an earlier attempt on whatever conversation.
+        """
         available = [
             index
             for index, scene in enumerate(self.scenes)
             if not (known := self.model.conversation(scene.conversation_id)).reasons and not known.formerly
         ]
         index = available[number % len(available)] if available else number
-        self.archive(index, "the owner", "the current revision")
+        self.archive(index, "the owner", "the current revision", attempt)
 
     def archive(self, number: int, role: str, revision: str, attempt: int | None = None) -> None:
         """Archive a conversation, under a fresh mutation id or under that of an earlier attempt."""
@@ -275,9 +278,9 @@ class Teller:
             judged = self.session.results.judge(answer, arguments)
             value, findings = judged.value, judged.findings
         self.story.call(f"{label}: {told}", label, answer, short_answer(answer, value), allowed)
-        if not findings:
+        if not findings or (answer.result is not None and not self.model.may_succeed(call)):
             judgement = self.model.judge(call, answer, value)
-            findings = judgement.findings
+            findings = (*judgement.findings, *findings)
             self.freedoms |= judgement.freedoms
         if findings:
             story = self.story.text()

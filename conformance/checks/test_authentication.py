@@ -122,7 +122,8 @@ def test_an_unknown_token_is_refused(attempt: tuple[Operation, str], session: Se
     _refused(session, scene, operation, credential, expected)
 
 
-@needs("scope")
+# Without a conversation the id would be unknown too, and which of the two is seen first is left open.
+@needs("scope", "conversation")
 @cases("operation", each_operation("AUTH-SCOPE-MISSING", *_ALSO))
 def test_a_token_without_the_scope_is_refused(operation: Operation, session: Session) -> None:
     """The owner's token without any scope: forbidden, no content, no change."""

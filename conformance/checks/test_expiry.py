@@ -329,13 +329,15 @@ def _brought_to(session: Session, scene: Scene, state: str) -> set[str]:
     elif state in ("access_changed", "granted-afterwards"):
         control.set_access(scene.conversation_id, "access_changed")
         must_hold(answered(call(session, scene, needed(session).get)[0]))
-        return {"access_changed"} if state == "access_changed" else set()
+        # Whether access that was granted again applies at once is left open.
+        return {"access_changed"}
     elif state == "source_unavailable":
         control.set_access(scene.conversation_id, "source_unavailable")
         return {"source_unavailable"}
     elif state == "granted-again":
         control.set_access(scene.conversation_id, "access_changed")
         control.set_access(scene.conversation_id, "granted")
+        return {"access_changed"}
     return set()
 
 

@@ -180,7 +180,9 @@ def test_another_order_of_headers_is_the_same_attempt(form: str, session: Sessio
         transport = session.transport
         headers = tuple(reversed(transport.headers(call.credential, call.arguments)))
         path, name = transport.path(call.operation), call.operation.name
-        exchange = transport.send(transport.binding.method, path, headers, call.arguments, name, call.credential.label)
+        exchange = transport.send_patiently(
+            transport.binding.method, path, headers, call.arguments, name, call.credential.label
+        )
         return _answer_to(call, exchange)
 
     _replayed(session, first, "REPLAY-OTHER-FORM", "a replay with its headers in another order", send)
@@ -198,7 +200,8 @@ def _answer_to(call: Call, exchange: Exchange) -> Answer:
         return Answer(call, exchange, "no-answer", None, None)
     if response.status == 200:
         return Answer(call, exchange, "success", frozenset(), response.body)
-    return Answer(call, exchange, "server-error" if response.status >= 500 else "refused", None, None)
+    kinds: frozenset[ErrorKind] | None = frozenset({"rate_limited"}) if response.status == 429 else None
+    return Answer(call, exchange, "server-error" if response.status >= 500 else "refused", kinds, None)
 
 
 @needs("seed", "tokens")

@@ -184,7 +184,7 @@ class _Duel:
         if self.operation.effect != "read" or answer.outcome == "success":
             return
         if not self._must_succeed():
-            pytest.skip("the prepared conversation has no sentiment run in the first place, so no status was shown")
+            pytest.skip("the prepared conversation has no sentiment run, so no status was shown")
         must_hold(succeeded(answer, "READ-AVAILABLE", "the owner who reads an available conversation"))
         raise SuiteFault(f"{self.operation.name} reached nothing that is stored, and no finding says why")
 
@@ -193,7 +193,7 @@ class _Duel:
         manifest = self.session.target.manifest
         if self.session.stage.tier == "control" or manifest is None or "run.id" not in self.operation.bindings.values():
             return True
-        return [run.request_kind for run in manifest.readable[0].runs][:1] == ["sentiment"]
+        return any(run.request_kind == "sentiment" for run in manifest.readable[0].runs)
 
 
 _BEARER_TOKEN = re.compile(r"[Bb]earer [A-Za-z0-9._~+/-]+=*")

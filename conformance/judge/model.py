@@ -118,6 +118,10 @@ class Model:
         """Say in words what the call may be answered."""
         return " / ".join(dict.fromkeys(allowed_outcomes(world, call).words for world in self.worlds))
 
+    def may_succeed(self, call: ModelCall) -> bool:
+        """Tell whether a success of the call is allowed in any world."""
+        return any(allowed_outcomes(world, call).reading is not None for world in self.worlds)
+
     def judge(self, call: ModelCall, answer: Answer, value: Any) -> Judgement:
         """Judge an answer; ``value`` is the decoded result of a success, which obeys its schema.
 

@@ -55,7 +55,16 @@ def _not_limited(answer: Answer) -> None:
 
 
 def refused(answer: Answer, requirement: str, what: str) -> Iterator[Finding]:
-    """Yield a finding when a call that must be refused, for whatever kind, was not; ``what`` describes the call."""
+    """Yield a finding when a call that must be refused, for whatever kind, was not; ``what`` describes the call.
+
+    Raises:
+        CouldNotRun: a rate limit refused it, which says nothing about the call.
+    """
+    _not_limited(answer)
+    yield from _not_accepted(answer, requirement, what)
+
+
+def _not_accepted(answer: Answer, requirement: str, what: str) -> Iterator[Finding]:
     yield from answered(answer)
     if answer.outcome == "success":
         yield Finding(
@@ -70,7 +79,7 @@ def refused_as(
 
     A target that gives no way to tell the kind is judged on the refusal alone.
     """
-    yield from refused(answer, requirement, what)
+    yield from _not_accepted(answer, requirement, what)
     if answer.outcome == "refused" and answer.kinds is not None and not answer.kinds & kinds:
         _not_limited(answer)
         yield Finding(
@@ -84,7 +93,12 @@ def refused_as(
 
 
 def not_refused_as(answer: Answer, kind: ErrorKind, requirement: str, what: str) -> Iterator[Finding]:
-    """Yield a finding when a call was refused as ``kind`` although nothing about it is of that kind."""
+    """Yield a finding when a call was refused as ``kind`` although nothing about it is of that kind.
+
+    Raises:
+        CouldNotRun: a rate limit refused it, which says nothing about the call.
+    """
+    _not_limited(answer)
     yield from answered(answer)
     if answer.outcome == "refused" and answer.kinds is not None and kind in answer.kinds:
         yield Finding(

@@ -68,11 +68,18 @@ class RestTransport:
         """Send one call. A 429 is waited for as Retry-After says, a bounded number of times."""
         path = self.path(call.operation)
         headers = self.headers(call.credential, call.arguments)
+        exchange = self.send_patiently(
+            self.binding.method, path, headers, call.arguments, call.operation.name, call.credential.label
+        )
+        return self._answer(call, exchange)
+
+    def send_patiently(
+        self, method: str, path: str, headers: Headers, body: bytes, operation: str, label: str
+    ) -> Exchange:
+        """Send one request as given, again after a 429 as for a call, and return the last exchange."""
         waited = 0.0
         for attempt in range(_RATE_LIMIT_TRIES):
-            exchange = self.send(
-                self.binding.method, path, headers, call.arguments, call.operation.name, call.credential.label
-            )
+            exchange = self.send(method, path, headers, body, operation, label)
             response = exchange.response
             if response is None or response.status != 429 or attempt == _RATE_LIMIT_TRIES - 1:
                 break
@@ -81,7 +88,7 @@ class RestTransport:
             if waited > _RATE_LIMIT_SECONDS:
                 break
             time.sleep(pause)
-        return self._answer(call, exchange)
+        return exchange
 
     def headers(self, credential: Credential, body: bytes, content_type: str | None = "application/json") -> Headers:
         """The headers of an ordinary call, in a fixed order."""

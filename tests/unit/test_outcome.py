@@ -96,8 +96,9 @@ def test_a_finding_says_what_was_expected_and_shows_the_exchange() -> None:
 
 def test_a_rate_limit_is_nobodys_fault() -> None:
     """What a target refuses only because it was called too often says nothing about the call."""
-    assert [] == ids(refused(LIMITED, "A-B", "a wrong call"))
     for findings in (
+        refused(LIMITED, "A-B", "a wrong call"),
+        not_refused_as(LIMITED, "invalid_input", "A-B", "a right call"),
         refused_as(LIMITED, KINDS, "A-B", "C-D", "a wrong call"),
         succeeded(LIMITED, "A-B", "a right call"),
     ):

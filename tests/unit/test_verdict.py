@@ -57,7 +57,7 @@ def verdict(
     ids = [each.id for each in requirements]
     facts = RunFacts(
         suite_version="1", contract="c", contract_version="1", requirement_set="1", address="a",
-        implementation=Implementation(), embedded=False, transport="rest", tier=tier, capabilities=(), seed=1,
+        implementation=Implementation(), embedded=False, transport="rest", tier=tier, capabilities=("seed",), seed=1,
         profile="quick", waivers=tuple(Waiver(each, "r", "o", datetime.date(2999, 1, 1)) for each in waived),
         unexecuted=unexecuted,
     )  # fmt: skip
