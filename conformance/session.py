@@ -74,7 +74,9 @@ class Session:
         capabilities = control.capabilities() if control else Capabilities(frozenset())
         self.canaries = CanaryWatch(contract.operations[0].scope)
         watched = WatchedControl(control, self.canaries, capabilities) if control else None
-        self.stage = Stage(contract, target, watched, capabilities)
+        # The reference server restarts without cutting a call; of another one that cannot be expected.
+        shared = settings.worker != "main" and not target.embedded
+        self.stage = Stage(contract, target, watched, capabilities, shared_with_workers=shared)
         self.transport = _transport(target, self._observe)
         self.results = ResultJudge(contract)
         self._inputs: dict[str, SchemaJudge] = {}

@@ -18,7 +18,7 @@ from conformance.cases.conversations import Document, Plan, RunPlan, compose, lo
 from conformance.cases.sample import sample
 from conformance.cases.texts import UTC_MILLISECONDS, timestamp
 from conformance.contract import Contract, Operation
-from conformance.control.interface import Capabilities, Principal, TestControl
+from conformance.control.interface import Capabilities, ControlFailed, Principal, TestControl
 from conformance.errors import SuiteFault
 from conformance.judge.formats import parse_instant
 from conformance.target import PreparedConversation, Target, Tier
@@ -112,14 +112,23 @@ class Stage:
     """Makes scenes on one target."""
 
     def __init__(
-        self, contract: Contract, target: Target, control: TestControl | None, capabilities: Capabilities
+        self,
+        contract: Contract,
+        target: Target,
+        control: TestControl | None,
+        capabilities: Capabilities,
+        *,
+        shared_with_workers: bool = False,
     ) -> None:
         self._contract = contract
         self._target = target
         self._control = control
         self.capabilities = capabilities
+        self._shared_with_workers = shared_with_workers
         self._clock_offset: float | None = None
         self._frozen: dict[str, int] = {}
+        self._populated: set[str] = set()
+        self._first_members: dict[str, Principal] = {}
         self._standing: int | None = None
 
     @property
@@ -158,6 +167,8 @@ class Stage:
             need = "clock"
         if need in ("expired", "foreign"):
             return "for conversations prepared by hand; test control makes them itself"
+        if need == "restart" and self._shared_with_workers:
+            return "a restart would cut the calls of the other workers: run without -n"
         missing = sorted(_OF_CONTROL[need] - self.capabilities.names)
         return f"test control lacks the capability {', '.join(missing)}" if missing else None
 
@@ -189,12 +200,26 @@ class Stage:
         if self._clock_offset is None:
             self._clock_offset = 0.0
             if self._control is not None and "clock" in self.capabilities.names:
-                now = parse_instant(self._control.read_clock(str(uuid.uuid4())))
-                self._clock_offset = float(now) - time.time()
+                self._clock_offset = self._read_offset()
         return int((time.time() + self._clock_offset) * 1000) - _SKEW
 
+    def _read_offset(self) -> float:
+        """Return how many seconds the target's clock is ahead of ours; none where it tells no workspace's time yet."""
+        try:
+            now = parse_instant(self.control.read_clock(str(uuid.uuid4())))
+        except ControlFailed:
+            # A test control may know no clock of a workspace without people.
+            return 0.0
+        return float(now) - time.time()
+
     def set_clock(self, workspace_id: str, now: int) -> None:
-        """Make the target's clock stand still for the workspace at ``now``, milliseconds since 1970."""
+        """Make the target's clock stand still for the workspace at ``now``, milliseconds since 1970.
+
+        A workspace comes into being with its first member, so the one who is to own its conversation comes first.
+        """
+        if workspace_id not in self._populated and {"principals", "seed"} <= self.capabilities.names:
+            self._first_members[workspace_id] = self.control.create_principal((self.scope,), (workspace_id,), "owner")
+            self._populated.add(workspace_id)
         self.control.set_clock(workspace_id, timestamp(now, UTC_MILLISECONDS))
         self._frozen[workspace_id] = now
         if self.capabilities.clock_scope == "global":
@@ -277,7 +302,9 @@ class Stage:
     def seeded(self, rng: random.Random, document: Document, principal: Principal | None = None) -> Scene:
         """Store ``document`` through test control and return its scene, the owner in it."""
         workspace_id = document.conversation["workspace_id"]
-        owner = principal or self.principal(rng, workspace_ids=(workspace_id,))
+        first_member = self._first_members.pop(workspace_id, None)
+        owner = principal or first_member or self.principal(rng, workspace_ids=(workspace_id,))
+        self._populated.add(workspace_id)
         changed = self.control.seed_conversation(owner, document.conversation, document.messages, document.runs)
         stored = with_ids(document, changed) if changed else document
         return Scene(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
+import pytest
+
 from conformance.cases.json_text import encode
 from conformance.checks.declare import case, cases, needs, over
 from conformance.checks.steps import call, lent_arguments, take_snapshot, unchanged
@@ -89,7 +91,7 @@ def test_a_wrong_method_is_refused(attempt: tuple[Operation, str], session: Sess
     """Another method than POST is answered 404 or 405 and does nothing."""
     operation, method = attempt
     if method == session.transport.binding.method:
-        return
+        pytest.skip("the target's own method")
     scene = session.shared_scene("http")
     take_snapshot(session, scene)
     # Some proxies refuse a GET with a body by themselves.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.cases.examples import run_examples
 from conformance.cases.inputs import Spelling, valid_spellings
 from conformance.cases.json_text import encode
@@ -22,6 +24,7 @@ from conformance.session import Session
 from conformance.stage import Scene
 from conformance.transport.exchange import ErrorKind
 
+_UNKNOWN: frozenset[ErrorKind] = frozenset({"not_found", "forbidden"})
 _INVALID: frozenset[ErrorKind] = frozenset({"invalid_input"})
 _ALSO = ("INPUT-ERROR-KIND", "INPUT-REFUSED-UNCHANGED", "INPUT-VALID-ACCEPTED", "HTTP-NO-SERVER-ERROR")
 
@@ -38,7 +41,8 @@ def _fixed_negatives(contract: Contract) -> list[Any]:
 @cases("negative", _fixed_negatives)
 def test_invalid_input_is_refused(negative: Negative, session: Session) -> None:
     """A wrong input is refused as invalid and changes nothing; the same input without the fault is not refused."""
-    judge_negative(session, negative)
+    if not judge_negative(session, negative):
+        pytest.skip("the ids are unknown here, and the server says so before it judges the rest of the input")
 
 
 @needs("token")
@@ -47,14 +51,22 @@ def test_random_invalid_input_is_refused(operation: Operation, session: Session)
     """Random inputs with one random fault are refused as invalid and change nothing."""
     run_examples(
         random_negatives(operation),
-        lambda negative: judge_negative(session, negative),
+        lambda negative: _judge_random(session, negative),
         seed=session.random("random invalid input", operation.name).getrandbits(64),
         count=session.settings.examples("inputs"),
     )
 
 
-def judge_negative(session: Session, negative: Negative) -> None:
-    """Send a wrong input and its valid twin, and judge both answers and what the conversation looks like between."""
+def _judge_random(session: Session, negative: Negative) -> None:
+    judge_negative(session, negative)
+
+
+def judge_negative(session: Session, negative: Negative) -> bool:
+    """Send a wrong input and its valid twin, and judge both answers and what the conversation looks like between.
+
+    Return whether anything was judged. An unknown id is a fault of its own, and the order of checks is left open: where
+    the scene's conversation does not exist, a server may say so before it looks at the rest of the input.
+    """
     operation = negative.operation
     scene = acting_scene(session, operation)
     arguments = scene.arguments(operation)
@@ -63,6 +75,9 @@ def judge_negative(session: Session, negative: Negative) -> None:
     credential = scene.principal.credential
     answer = session.call(operation, text, credential)
     after = f"a call with {negative.what}"
+    acts_on_stored = scene.known and (operation.effect == "read" or session.stage.tier == "control")
+    if not acts_on_stored and answer.kinds is not None and answer.kinds & _UNKNOWN and not answer.kinds & _INVALID:
+        return False
     try:
         accepted = answer.outcome == "success"
         must_hold(
@@ -74,6 +89,7 @@ def judge_negative(session: Session, negative: Negative) -> None:
     except NonConformance:
         session.drop_scene(scene)
         raise
+    return True
 
 
 def acting_scene(session: Session, operation: Operation) -> Scene:

@@ -99,8 +99,8 @@ def _print_finding(out: TerminalReporter, registry: Registry, number: int, group
         exchange = finding["exchanges"][-1]
         out.write_line(f"   {'sent:':<10}{exchange['curl']}")
         out.write_line(f"   {'answer:':<10}{_answer(exchange)}")
-    for number, line in enumerate(finding["story"].splitlines()):
-        out.write_line(f"   {'' if number else 'story:':<10}{printable(line)}")
+    for index, line in enumerate(finding["story"].splitlines()):
+        out.write_line(f"   {'' if index else 'story:':<10}{printable(line)}")
     more = f" (and {len(group.cases) - 1} more cases)" if len(group.cases) > 1 else ""
     out.write_line(f"   {'repeat:':<10}{repeat.format(case=group.cases[0])}{more}")
 
