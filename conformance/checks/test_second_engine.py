@@ -117,7 +117,7 @@ class _Duel:
     def _wrong(self, count: int) -> Iterator[Case[Any]]:
         """Yield wrong inputs, as many kinds of them as there are, each fault alone in arguments of the scene."""
         found: list[_Wrong] = []
-        for case in self.engine.cases("negative", self.seed, count * _DRAWS_PER_CASE):
+        for case in self.engine.cases("negative", self.seed, count * max(_DRAWS_PER_CASE, count // 10)):
             members = wrong_members(case.body, self.judge) or (None,)
             found += [(case, case.body, member) for member in members]
         for wrong in spread(found, self._kind, count):

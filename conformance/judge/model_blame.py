@@ -88,7 +88,7 @@ class Blame:
         """
         state = self.state
         found = next((each for each in _BLAME if each in state.causes), "READ-UNCHANGED")
-        if not found.startswith("READ-"):
+        if not found.startswith("READ-") and not (state.restarted and found == "ARCHIVE-READ-BACK"):
             return found
         if state.restarted and (state.archived or state.expired):
             return self.since("archived" if state.archived else "expired")
@@ -116,7 +116,9 @@ class Blame:
 
     def lasted(self, reason: str) -> bool:
         """Tell whether it was shown to be archived or expired, and something has happened since."""
-        return self.seen(reason, "get") or (self.seen(reason, "archive") and self.state.pins.conversation is None)
+        state = self.state
+        since = state.restarted or state.pins.conversation is None or state.causes != {"ARCHIVE-READ-BACK"}
+        return self.seen(reason, "get") or (since and self.seen(reason, "archive"))
 
     def flag_requirement(self) -> str:
         """Return the requirement that a wrong ``archived`` breaks."""
@@ -147,9 +149,10 @@ class Blame:
                 return late.requirement
         # Of several reasons the archive's own answer is judged by the one that was there before it.
         reason = state.reasons[-1 if self.channel == "archive" else 0] if state.reasons else ""
-        if reason in ("archived", "expired") and self.seen(reason, self.channel):
+        seen = self.seen(reason, self.channel) or (state.restarted and self.seen(reason, "get", "status", "archive"))
+        if reason in ("archived", "expired") and seen:
             return self.since(reason)
-        if reason == "expired" and state.now == state.expires_at:
+        if reason == "expired" and self.channel == "get" and state.now == state.expires_at:
             return "EXPIRY-AT-INSTANT"
         return _WITHOUT_TEXT[reason][self.channel] if reason else "EXPIRY-MESSAGE"
 
@@ -168,6 +171,9 @@ class Blame:
         state = self.state
         was_active = run.value["status"] in ACTIVE or run.ran_out
         if state.archived:
+            cause = self.blame("")
+            if run.settled and self.channel != "archive" and cause not in ("", "ARCHIVE-READ-BACK"):
+                return cause
             if self.lasted("archived") or self.seen("archived", "status"):
                 return self.since("archived")
             return "ARCHIVE-ACTIVE-CANCELLED" if was_active else "ARCHIVE-FINISHED-KEPT"

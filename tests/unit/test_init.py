@@ -42,6 +42,7 @@ def test_every_option_reaches_the_target(tmp_path: Path) -> None:
     name = 'Acme "7" \\ back\tslash \x7f \U0001f600'
     expected = Target(
         "mcp-http",
+        transport_named=True,
         url="http://127.0.0.1:8000",
         control_url="http://127.0.0.1:8001",
         implementation=Implementation(name=name),

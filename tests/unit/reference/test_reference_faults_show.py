@@ -39,6 +39,7 @@ def documents() -> tuple[World, list[dict[str, Any]]]:
     for window in WINDOWS:
         document = world.new_document(**window)
         question, answer = document["messages"]
+        answer["answer"]["answer"]["basis"] = "inferred"
         question["question"] = document["conversation"]["title"] = TEXT
         run = document["runs"][0]
         more = [{**copy.deepcopy(run), "id": fresh()} for _ in range(10)]
