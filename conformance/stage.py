@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from conformance.cases.conversations import Document, Plan, RunPlan, compose, lowest_number
 from conformance.cases.sample import sample
@@ -26,7 +26,6 @@ from conformance.transport.exchange import Credential
 
 _OF_CONTROL: Mapping[str, frozenset[str]] = {
     "conversation": frozenset({"principals", "seed"}),
-    "disposable": frozenset({"principals", "seed"}),
     "seed": frozenset({"principals", "seed"}),
     "second principal": frozenset({"principals"}),
     "tokens": frozenset({"principals", "tokens"}),
@@ -165,7 +164,7 @@ class Stage:
             if self.has_one_clock:
                 return "the target's clock is global: no workspace can be in another year than the rest"
             need = "clock"
-        if need in ("expired", "foreign"):
+        if need in ("disposable", "expired", "foreign"):
             return "for conversations prepared by hand; test control makes them itself"
         if need == "restart" and self._shared_with_workers:
             return "a restart would cut the calls of the other workers: run without -n"
@@ -285,6 +284,11 @@ class Stage:
             yield self.scene(rng)
             return
         for prepared in manifest.readable:
+            yield self._prepared(rng, prepared)
+
+    def prepared_scenes(self, rng: random.Random, role: Literal["disposable", "expired", "foreign"]) -> Iterator[Scene]:
+        """Yield a scene, of the reader, for every conversation that the vendor prepared for that role."""
+        for prepared in getattr(self._target.manifest, role, ()):
             yield self._prepared(rng, prepared)
 
     def _prepared(self, rng: random.Random, prepared: PreparedConversation) -> Scene:

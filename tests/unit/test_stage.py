@@ -97,7 +97,7 @@ def test_the_tier_is_what_the_target_allows() -> None:
 def test_a_full_test_control_lacks_nothing() -> None:
     """But conversations prepared by hand, which it does not need."""
     every = stage(control=FakeControl())
-    needs = ("token", "conversation", "disposable", "seed", "second principal", "tokens", "scope", "clock", "access",
+    needs = ("token", "conversation", "seed", "second principal", "tokens", "scope", "clock", "access",
              "worker", "restart")  # fmt: skip
     assert None is every.lacks(needs)
     assert every.lacks(("expired",))
