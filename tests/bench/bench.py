@@ -201,8 +201,10 @@ def table(bars: list[Bar]) -> str:
     lines = ["| what | measured | at most | | how |", "|---|---:|---:|---|---|"]
     for bar in bars:
         unit = f" {bar.unit}" if bar.unit else ""
-        kept = "kept" if bar.kept else "**missed**"
-        lines.append(f"| {bar.what} | {bar.measured:.3g}{unit} | {bar.most:g}{unit} | {kept} | {bar.how} |")
+        # Some figures are for information: nothing was promised of them.
+        most = "none" if math.isinf(bar.most) else f"{bar.most:g}{unit}"
+        kept = "" if math.isinf(bar.most) else "kept" if bar.kept else "**missed**"
+        lines.append(f"| {bar.what} | {bar.measured:.3g}{unit} | {most} | {kept} | {bar.how} |")
     return "\n".join(lines) + "\n"
 
 
