@@ -94,6 +94,16 @@ def test_a_malformed_credential_is_refused(attempt: tuple[Operation, str], sessi
     _refused(session, session.shared_scene("input"), operation, credential, expected)
 
 
+@needs("token")
+@cases("operation", each_operation("AUTH-TOKEN-MALFORMED", *_ALSO))
+def test_a_good_token_behind_another_scheme_is_refused(operation: Operation, session: Session) -> None:
+    """The owner's token behind Basic is no bearer token: unauthenticated, no content, no change."""
+    scene = session.shared_scene("input")
+    credential = Credential("owner (Basic instead of Bearer)", f"Basic {scene.principal.token}")
+    expected = (_UNAUTHENTICATED, "AUTH-TOKEN-MALFORMED", "a good token behind another scheme")
+    _refused(session, scene, operation, credential, expected)
+
+
 def unknown_tokens(token: str, rng: random.Random) -> dict[str, str]:
     """Return tokens that nobody was given, most of them close to ``token``, which somebody was."""
     middle = len(token) // 2

@@ -46,6 +46,7 @@ def bearer_token(request: Request) -> str:
 
 def _header(name: str, value: str) -> str:
     scheme, _, token = value.partition(" ")
-    if token and scheme.lower() == "bearer":
+    # A real token is sent behind Basic too, to see that it is refused there.
+    if token and scheme.lower() in ("bearer", "basic"):
         return f'"{name}: {scheme} ${TOKEN_VARIABLE}"'
     return shlex.quote(f"{name}: {value}")
