@@ -112,6 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(*ids): the requirements that a conformance check puts to the test")
     config.addinivalue_line("markers", "cases(argument, factory): the cases of a conformance check, from the contract")
     config.addinivalue_line("markers", "over(transport): the transport over which a conformance check makes sense")
+    config.addinivalue_line("markers", "thorough: a case of a conformance check that the profile quick leaves out")
     config.addinivalue_line("markers", "needs(*words): what a conformance check needs of the target's tier")
     if config.option.help or not (_target_named(config) or _checks_named(config)):
         return

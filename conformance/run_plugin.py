@@ -223,8 +223,11 @@ class ConformanceRun:
         return header_lines(self.facts) if self.session else []
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the suite's own cases that the user leaves out."""
-        self.deselected += sum(_is_check(item) for item in items)
+        """Count the suite's own cases that the user leaves out; thorough ones are no part of the profile ``quick``."""
+        is_quick = self.settings.profile == "quick"
+        self.deselected += sum(
+            _is_check(item) and not (is_quick and item.get_closest_marker("thorough")) for item in items
+        )
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the suite's own cases that are to be executed."""

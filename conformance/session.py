@@ -29,7 +29,7 @@ PROFILES: Final[Mapping[str, Mapping[str, int]]] = {
     "standard": {"documents": 100, "inputs": 60, "schemathesis": 30, "races": 20, "stories": 30},
     "certify": {"documents": 1000, "inputs": 600, "schemathesis": 100, "races": 100, "stories": 200},
 }
-"""How many examples of each random kind a profile runs; the fixed tables always run in full."""
+"""How many examples of each random kind a profile runs. *quick* also leaves out the cases marked ``thorough``."""
 
 _SILENT_IN_A_ROW: Final = 3
 _LIMITED_IN_A_ROW: Final = 30

@@ -35,14 +35,20 @@ def cases(argument: str, factory: CaseFactory) -> pytest.MarkDecorator:
     return pytest.mark.cases(argument, factory)
 
 
-def case(value: Any, identifier: str, name: str, *also: str) -> Any:
-    """Return a case whose test id is ``REQUIREMENT-ID-name``; ``also`` are further requirements that it tests."""
-    return pytest.param(value, id=f"{identifier}-{name}", marks=requirement(identifier, *also))
+def case(value: Any, identifier: str, name: str, *also: str, thorough: bool = False) -> Any:
+    """Return a case whose test id is ``REQUIREMENT-ID-name``; ``also`` are further requirements that it tests.
+
+    A ``thorough`` case is left out of the profile ``quick``.
+    """
+    marks = [requirement(identifier, *also), *([pytest.mark.thorough] if thorough else [])]
+    return pytest.param(value, id=f"{identifier}-{name}", marks=marks)
 
 
-def each_operation(identifier: str, *also: str) -> CaseFactory:
+def each_operation(identifier: str, *also: str, thorough: bool = False) -> CaseFactory:
     """Return a factory of one case per operation of the contract."""
-    return lambda contract: [case(operation, identifier, operation.name, *also) for operation in contract.operations]
+    return lambda contract: [
+        case(operation, identifier, operation.name, *also, thorough=thorough) for operation in contract.operations
+    ]
 
 
 def checked_requirements(contract: Contract) -> frozenset[str]:

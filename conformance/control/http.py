@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
-
-import httpx
 
 from conformance.control.interface import (
     AccessState,
@@ -18,19 +17,24 @@ from conformance.control.interface import (
     read_principal,
 )
 from conformance.judge.formats import is_date_time
-from conformance.transport.exchange import is_token
+from conformance.transport.exchange import Request, Response, is_token
+from conformance.transport.wire import Origin, Wire, WireFault, WireLimits
 
-_CONTROL_SECONDS = 30.0
+_LIMITS: Final = WireLimits(seconds=30.0)
 
 
 class HttpControl:
     """A client of the test-control API."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        self._url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # Proxies and certificates of the environment are none of a loopback test API's business.
-        self._client = httpx.Client(trust_env=False, timeout=_CONTROL_SECONDS, headers=headers)
+        self._wire = Wire(Origin.parse(url, "--control-url"), _LIMITS)
+        self._url = self._wire.origin.url
+        self._headers = (
+            ("Host", self._wire.origin.authority),
+            ("Accept", "application/json"),
+            ("Accept-Encoding", "identity"),
+            *((("Authorization", f"Bearer {token}"),) if token else ()),
+        )
         self.calls = 0
 
     def capabilities(self) -> Capabilities:
@@ -102,28 +106,39 @@ class HttpControl:
 
     def close(self) -> None:
         """Close all connections."""
-        self._client.close()
+        self._wire.close()
 
     def _call(self, method: str, path: str, document: Any = None) -> Any:
         """Make one call and return the decoded answer, ``None`` where there is no body."""
         self.calls += 1
         where = f"{method} {self._url}{path}"
         try:
-            response = self._client.request(method, self._url + path, json=document)
-        except httpx.HTTPError as error:
+            response = self._send(method, path, document)
+        except WireFault as fault:
             raise ControlFailed(
-                f"test control did not answer {where} ({error})", "Start it, or correct --control-url."
+                f"test control did not answer {where} ({fault})", "Start it, or correct --control-url."
             ) from None
-        if not response.is_success:
+        if not 200 <= response.status < 300:
+            text = response.body[:200].decode("utf-8", "replace")
             raise ControlFailed(
-                f"test control answered {where} with {response.status_code} {response.text[:200]!r}",
+                f"test control answered {where} with {response.status} {text!r}",
                 "A call that test control offers must answer 2xx; see 'test control' in the target interface.",
             )
-        if not response.content:
+        if not response.body:
             return None
         try:
-            return response.json()
+            return json.loads(response.body)
         except (ValueError, RecursionError):
             raise ControlFailed(
                 f"test control answered {where} with something that is not JSON", "See the target interface."
             ) from None
+
+    def _send(self, method: str, path: str, document: Any) -> Response:
+        body = b"" if document is None else json.dumps(document).encode("ascii")
+        headers = self._headers
+        if document is not None:
+            headers = (*headers, ("Content-Type", "application/json"), ("Content-Length", str(len(body))))
+        elif method != "GET":
+            headers = (*headers, ("Content-Length", "0"))
+        target = self._wire.origin.prefix + path
+        return self._wire.send(Request(method, self._url + path, headers, body), target)

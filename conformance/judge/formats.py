@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 Instant: TypeAlias = Fraction
@@ -45,6 +46,7 @@ def is_date_time(text: str) -> bool:
     return _ORDINARY.fullmatch(text) is not None or _seconds(text) is not None
 
 
+@lru_cache(4096)  # The same few times stand in a conversation, its messages, its runs and every later answer.
 def parse_instant(text: str) -> Instant:
     """Return the exact instant that an RFC 3339 ``date-time`` names; a leap second is the start of the next day.
 
