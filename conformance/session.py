@@ -76,7 +76,8 @@ class Session:
         watched = WatchedControl(control, self.canaries, capabilities) if control else None
         # The reference server restarts without cutting a call; of another one that cannot be expected.
         shared = settings.worker != "main" and not target.embedded
-        self.stage = Stage(contract, target, watched, capabilities, shared_with_workers=shared)
+        people = self.random("people", settings.worker)
+        self.stage = Stage(contract, target, watched, capabilities, people, shared_with_workers=shared)
         self.transport = _transport(target, self._observe)
         self.results = ResultJudge(contract)
         self._inputs: dict[str, SchemaJudge] = {}

@@ -21,6 +21,7 @@ from conformance.contract import Contract, Operation
 from conformance.control.interface import Capabilities, ControlFailed, Principal, TestControl
 from conformance.errors import SuiteFault
 from conformance.judge.formats import parse_instant
+from conformance.people import LentPeople
 from conformance.target import PreparedConversation, Target, Tier
 from conformance.transport.exchange import Credential
 
@@ -116,6 +117,7 @@ class Stage:
         target: Target,
         control: TestControl | None,
         capabilities: Capabilities,
+        rng: random.Random,
         *,
         shared_with_workers: bool = False,
     ) -> None:
@@ -127,6 +129,10 @@ class Stage:
         self._clock_offset: float | None = None
         self._frozen: dict[str, int] = {}
         self._populated: set[str] = set()
+        self._homes: dict[str, str] = {}
+        # Over MCP each person has a session or a child process.
+        lends = target.transport != "rest" and {"principals", "seed"} <= capabilities.names
+        self._people = LentPeople(self._create_member, rng) if lends else None
         self._first_members: dict[str, Principal] = {}
         self._standing: int | None = None
 
@@ -148,6 +154,21 @@ class Stage:
     def scope(self) -> str:
         """The scope that the contract's operations ask for."""
         return self._contract.operations[0].scope
+
+    def _create_member(self, workspace_ids: tuple[str, ...], label: str) -> Principal:
+        return self.control.create_principal((self.scope,), workspace_ids, label)
+
+    def workspace(self, rng: random.Random) -> str:
+        """Return the id of a workspace for an example that makes its people itself."""
+        return self._people.workspace() if self._people else fresh_uuid(rng)
+
+    def _home(self, workspace_id: str) -> str:
+        """Return the workspace that stands for one of that id: where people are lent, one of theirs."""
+        if self._people is None or self._people.has(workspace_id) or workspace_id in self._populated:
+            return workspace_id
+        if workspace_id not in self._homes:
+            self._homes[workspace_id] = self._people.workspace()
+        return self._homes[workspace_id]
 
     def lacks(self, needs: Iterable[str]) -> str | None:
         """Return why a check with these needs cannot be carried out here, or ``None``."""
@@ -216,7 +237,9 @@ class Stage:
 
         A workspace comes into being with its first member, so the one who is to own its conversation comes first.
         """
-        if workspace_id not in self._populated and {"principals", "seed"} <= self.capabilities.names:
+        workspace_id = self._home(workspace_id)
+        has_people = self._people is not None or workspace_id in self._populated
+        if not has_people and {"principals", "seed"} <= self.capabilities.names:
             self._first_members[workspace_id] = self.control.create_principal((self.scope,), (workspace_id,), "owner")
             self._populated.add(workspace_id)
         self.control.set_clock(workspace_id, timestamp(now, UTC_MILLISECONDS))
@@ -246,12 +269,24 @@ class Stage:
     ) -> Principal:  # fmt: skip
         """Return a principal: a new one in the control tier, else the holder of the target's own token."""
         if self._control is not None and "principals" in self.capabilities.names:
+            present = self._present(workspace_ids, label) if scopes is None else None
+            if present is not None:
+                return present
+            self._populated.update(workspace_ids)
             scopes = (self.scope,) if scopes is None else scopes
             return self._control.create_principal(scopes, workspace_ids or (fresh_uuid(rng),), label)
         role = {"owner": "reader", "other user": "other_user", "without scope": "without_scope"}[label]
         secret = self._target.tokens.get(role)
         token = secret.read() if secret else ""
         return Principal("", token, scopes or (self.scope,), workspace_ids, label)
+
+    def _present(self, workspace_ids: tuple[str, ...], label: str) -> Principal | None:
+        """Return somebody who has the contract's scope in that one workspace and no part in an example yet."""
+        if len(workspace_ids) == 1 and workspace_ids[0] in self._first_members:
+            return replace(self._first_members.pop(workspace_ids[0]), label=label)
+        if self._people is None or len(workspace_ids) > 1:
+            return None
+        return self._people.member(workspace_ids[0] if workspace_ids else self._people.workspace(), label)
 
     def with_scopes(self, scene: Scene, scopes: tuple[str, ...]) -> tuple[Scene, Credential]:
         """Return a scene and a credential of its owner that has other scopes than the contract's.
@@ -265,7 +300,7 @@ class Stage:
         if "tokens" in self.capabilities.names:
             return scene, replace(self._control.create_token(scene.principal, scopes), label=label).credential
         document = plain_document(scene.rng, self.now())
-        owner = self._control.create_principal(scopes, (document.workspace_id,), label)
+        owner = self.principal(scene.rng, scopes=scopes, workspace_ids=(document.workspace_id,), label=label)
         return replace(self.seeded(scene.rng, document, owner), readable=False), owner.credential
 
     def scene(self, rng: random.Random, document: Document | None = None) -> Scene:
@@ -305,9 +340,10 @@ class Stage:
 
     def seeded(self, rng: random.Random, document: Document, principal: Principal | None = None) -> Scene:
         """Store ``document`` through test control and return its scene, the owner in it."""
-        workspace_id = document.conversation["workspace_id"]
-        first_member = self._first_members.pop(workspace_id, None)
-        owner = principal or first_member or self.principal(rng, workspace_ids=(workspace_id,))
+        workspace_id = self._home(document.workspace_id)
+        if workspace_id != document.workspace_id:
+            document = with_ids(document, {document.workspace_id: workspace_id})
+        owner = principal or self.principal(rng, workspace_ids=(workspace_id,))
         self._populated.add(workspace_id)
         changed = self.control.seed_conversation(owner, document.conversation, document.messages, document.runs)
         stored = with_ids(document, changed) if changed else document

@@ -68,7 +68,7 @@ class Teller:
         self.freedoms: set[tuple[str, str]] = set()
         target = session.target
         self.story = Story((target.control_url or "").rstrip("/"), control_token=target.control_token is not None)
-        self._workspace_id = fresh_uuid(session.rng)
+        self._workspace_id = session.stage.workspace(session.rng)
         self._clock = now
         self._clock_set = False
         self._people: dict[str, Principal] = {}

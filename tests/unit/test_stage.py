@@ -27,6 +27,7 @@ class FakeControl:
         self.names = names
         self.ids = ids or {}
         self.seeded: list[Any] = []
+        self.people = 0
 
     def capabilities(self) -> Capabilities:
         """Say what is offered."""
@@ -34,7 +35,8 @@ class FakeControl:
 
     def create_principal(self, scopes: tuple[str, ...], workspace_ids: tuple[str, ...], label: str) -> Principal:
         """Make a person."""
-        return Principal("p", "token", scopes, workspace_ids, label)
+        self.people += 1
+        return Principal("p" if self.people == 1 else f"p{self.people}", "token", scopes, workspace_ids, label)
 
     def create_token(self, principal: Principal, scopes: tuple[str, ...]) -> Principal:
         """Give a further token."""
@@ -77,7 +79,7 @@ def rng() -> random.Random:
 def stage(target: Target | None = None, control: FakeControl | None = None) -> Stage:
     """Return a stage on a target."""
     capabilities = control.capabilities() if control else Capabilities(frozenset())
-    return Stage(CONTRACT, target or Target("rest", url="http://h"), control, capabilities)
+    return Stage(CONTRACT, target or Target("rest", url="http://h"), control, capabilities, rng())
 
 
 READABLE = PreparedConversation("w-1", "c-1", (PreparedRun("r-1", "sentiment", "completed"), PreparedRun("r-2")))
@@ -212,3 +214,21 @@ def test_test_control_must_be_asked_for() -> None:
     """A check that uses it without saying so is a fault of the suite."""
     with pytest.raises(SuiteFault):
         _ = stage().control
+
+
+def test_over_mcp_people_are_lent() -> None:
+    """Examples have workspaces of their own and one owner; others in a workspace are other people."""
+    control = FakeControl()
+    lending = stage(Target("mcp-http", url="http://h/mcp"), control)
+    document = plain_document(rng(), lending.now())
+    lending.set_clock(document.workspace_id, lending.now())
+    first = lending.seeded(rng(), document)
+    second = lending.seeded(rng(), plain_document(random.Random(8), lending.now()))  # noqa: S311 - test data
+    stranger = lending.principal(rng(), workspace_ids=(first.workspace_id,), label="other user")
+    assert first.principal.principal_id == second.principal.principal_id
+    assert first.workspace_id != second.workspace_id
+    assert {first.workspace_id, second.workspace_id} <= set(first.principal.workspace_ids)
+    assert stranger.principal_id != first.principal.principal_id
+    assert first.document is not None
+    assert first.workspace_id == first.document.workspace_id
+    assert first.workspace_id in lending._frozen  # noqa: SLF001 - where the clock stands
