@@ -186,6 +186,33 @@ _TEMPLATE: Final = """\
 [rest.status]
 {statuses}
 
+# How this server speaks MCP.
+[mcp]
+# The environment variable in which a child process finds its token.
+#token_env = "SOSOAPI_TOKEN"
+# The revision of MCP to speak. Without it: the newest in common.
+#revision = "2025-11-25"
+# The url at which output schemas are listed, if it is another one. A child gets SOSOAPI_OUTPUT_SCHEMAS=1.
+#output_schemas_url = "http://127.0.0.1:8000/mcp/output-schemas"
+# Where a failed call says of what kind it is, if not in result._meta.error_kind or error.data.kind: a JSON pointer into
+# the message, and what the values there stand for.
+#[mcp.error_kind]
+#pointer = "/error/data/reason"
+#values = {{ stale_revision = "conflict", no_such_thing = "not_found" }}
+# How to choose the profile core (full is what the address above gives, unless [mcp.profiles.full] says otherwise).
+#[mcp.profiles.core]
+#url = "http://127.0.0.1:8000/mcp/core"
+#headers = {{ X-Profile = "core" }}
+#environment = {{ SOSOAPI_PROFILE = "core" }}
+
+# Further transports of the same server and the same stored state; then the same calls must give the same results on each.
+#[target.also.rest]
+#url = "http://127.0.0.1:8000"
+#[target.also.mcp-http]
+#url = "http://127.0.0.1:8000/mcp"
+#[target.also.mcp-stdio]
+#command = "node server.js"
+
 [limits]
 # Seconds that one call may take, 1 to 300.
 #call_seconds = {call_seconds}

@@ -30,6 +30,7 @@ OPTIONS = (
     "--target-command",
     "--transport",
     "--control-url",
+    "--mcp-revision",
     "--profile",
     "--seed",
     "--report-dir",
@@ -46,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--target-config", metavar="FILE", type=Path, help="target file (TOML) that describes the server")
     group.addoption("--target-command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
     group.addoption("--control-url", metavar="URL", help="address of the target's test-control API")
+    group.addoption("--mcp-revision", metavar="DATE", help="speak this revision of MCP (default: the newest in common)")
     group.addoption("--report-dir", metavar="DIR", type=Path, help="write report.json and junit.xml into this folder")
     group.addoption(
         "--contract-dir",
@@ -111,7 +113,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hand over to the run proper when a target is named or the suite's own checks are to be collected."""
     config.addinivalue_line("markers", "requirement(*ids): the requirements that a conformance check puts to the test")
     config.addinivalue_line("markers", "cases(argument, factory): the cases of a conformance check, from the contract")
-    config.addinivalue_line("markers", "over(transport): the transport over which a conformance check makes sense")
+    config.addinivalue_line("markers", "over(*transports): the transports that a conformance check is written for")
     config.addinivalue_line("markers", "thorough: a case of a conformance check that the profile quick leaves out")
     config.addinivalue_line("markers", "needs(*words): what a conformance check needs of the target's tier")
     if config.option.help or not (_target_named(config) or _checks_named(config)):
@@ -135,6 +137,7 @@ def _options(config: pytest.Config) -> TargetOptions:
         config=config.option.target_config,
         transport=config.option.conformance_transport,
         control_url=config.option.control_url,
+        mcp_revision=config.option.mcp_revision,
     )
 
 

@@ -29,7 +29,7 @@ from conformance.report.terminal import header_lines, print_summary
 from conformance.requirements import Registry, RequirementSet, load_registry
 from conformance.run import RunFacts
 from conformance.session import RunSettings, Session, open_control
-from conformance.target import Target, TargetOptions
+from conformance.target import TRANSPORTS, Target, TargetOptions
 from conformance.target_file import resolve_target
 from conformance.verdict import Verdict, decide, exit_status
 
@@ -242,12 +242,20 @@ class ConformanceRun:
         item.stash[_EXCHANGES_BEFORE] = self.session.exchanges
         # The path differs between a checkout and an installed wheel; the file's name and the case do not.
         self.session.begin_case(f"{item.path.name}/{item.name}")
-        for mark in item.iter_markers("over"):
-            if self.target.transport not in mark.args:
-                pytest.skip(f"not judged over {self.target.transport}")
+        if self.target.transport not in self._transports(item):
+            pytest.skip(f"not judged over {self.target.transport}")
         lack = self.session.stage.lacks(need for mark in item.iter_markers("needs") for need in mark.args)
         if lack:
             pytest.skip(lack)
+
+    def _transports(self, item: pytest.Item) -> set[str]:
+        """Return over which transports a case makes sense: those of its first requirement and of its own marks."""
+        first = next((str(mark.args[0]) for mark in item.iter_markers("requirement")), "")
+        requirement = self.registry.by_id.get(first)
+        transports: set[str] = set(requirement.transports) if requirement else set(TRANSPORTS)
+        for mark in item.iter_markers("over"):
+            transports &= set(mark.args)
+        return transports
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

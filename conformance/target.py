@@ -11,6 +11,7 @@ from typing import Literal
 
 from conformance.errors import UsageProblem
 from conformance.transport.exchange import is_token
+from conformance.transport.mcp.binding import McpBinding
 from conformance.transport.rest import RestBinding
 from conformance.transport.wire import WireLimits
 
@@ -106,6 +107,16 @@ class Waiver:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A further transport over which the same server can be reached: a URL, or a command and its environment."""
+
+    transport: TransportName
+    url: str = ""
+    command: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Target:
     """Everything the suite was told about the server under test."""
 
@@ -114,12 +125,14 @@ class Target:
     url: str = ""
     command: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[Entry, ...] = ()
     control_url: str = ""
     control_token: Secret | None = None
     implementation: Implementation = Implementation()
     tokens: Mapping[str, Secret] = field(default_factory=dict)
     manifest: Manifest | None = None
     rest: RestBinding = field(default_factory=RestBinding)
+    mcp: McpBinding = field(default_factory=McpBinding)
     limits: WireLimits = field(default_factory=WireLimits)
     waivers: tuple[Waiver, ...] = ()
     embedded: bool = False
@@ -139,6 +152,7 @@ class TargetOptions:
     config: Path | None = None
     transport: str | None = None
     control_url: str | None = None
+    mcp_revision: str | None = None
 
     @property
     def given(self) -> bool:

@@ -7,9 +7,9 @@ import datetime
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import get_args
 
 from conformance.errors import UsageProblem, nearest
 from conformance.target import (
@@ -17,6 +17,7 @@ from conformance.target import (
     DEFAULT_TOKEN_VARIABLE,
     TOKEN_ROLES,
     TRANSPORTS,
+    Entry,
     Implementation,
     Manifest,
     PreparedConversation,
@@ -28,73 +29,11 @@ from conformance.target import (
     Waiver,
     guess_transport,
 )
+from conformance.target_file_mcp import known_revision, read_mcp
+from conformance.target_tables import Table
 from conformance.transport.exchange import ErrorKind
 from conformance.transport.rest import STATUS_KINDS, RestBinding
 from conformance.transport.wire import Origin, WireLimits
-
-_Value = TypeVar("_Value")
-_NAMES: Mapping[type, str] = {
-    str: "a string",
-    int: "a whole number",
-    dict: "a table",
-    list: "a list",
-    datetime.date: "a date such as 2026-12-31",
-}
-
-
-class Table:
-    """One table of the file: hands out typed values, and at the end complains of what nobody asked for."""
-
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        self._values = values
-        self.where = where
-        self._known: set[str] = set()
-
-    def get(self, key: str, kind: type[_Value], default: _Value) -> _Value:
-        """Return the value of ``key``, which must be of ``kind``."""
-        self._known.add(key)
-        value: object = self._values.get(key, default)
-        # To Python, true is a whole number too, and a moment a date.
-        is_more = isinstance(value, (bool, datetime.datetime)) and type(value) is not kind
-        if isinstance(value, kind) and not is_more:
-            return value
-        # What stands where a table belongs may be a token that somebody wrote inline: it is not repeated.
-        shown = "not a table" if kind is dict else repr(value)
-        raise UsageProblem(f"{key} is {shown}", self.where, f"It must be {_NAMES.get(kind, kind.__name__)}.")
-
-    def require(self, key: str, kind: type[_Value]) -> _Value:
-        """Return the value of ``key``, which must be there."""
-        if key not in self._values:
-            self._known.add(key)
-            unknown = sorted(set(self._values) - self._known)
-            hint = f" The file has {', '.join(map(repr, unknown))} instead." if unknown else ""
-            raise UsageProblem(f"{key} is missing", self.where, f"Add it.{hint}")
-        value: _Value = self.get(key, kind, self._values[key])
-        return value
-
-    def table(self, key: str) -> Table:
-        """Return a table inside this one, empty where it is missing."""
-        return Table(self.get(key, dict, {}), f"{self.where}, [{key}]")
-
-    def tables(self, key: str) -> Iterator[Table]:
-        """Yield the tables of a list."""
-        for number, entry in enumerate(self.get(key, list, []), 1):
-            where = f"{self.where}, {key} number {number}"
-            if not isinstance(entry, dict):
-                raise UsageProblem(f"{entry!r} is not a table", where, "Write it as [[...]] or {...}.")
-            yield Table(entry, where)
-
-    def strings(self) -> Mapping[str, str]:
-        """Return the whole table as names and strings, whatever the names."""
-        for key in self._values:
-            self.get(key, str, "")
-        return dict(self._values)
-
-    def finish(self) -> None:
-        """Complain of the first key that nothing asked for."""
-        for key in self._values:
-            if key not in self._known:
-                raise UsageProblem(f"unknown key {key!r}", self.where, nearest(key, self._known))
 
 
 def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Target:
@@ -106,20 +45,7 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
         UsageProblem: a file, key or value is not what it should be.
     """
     target = _read(options.config, operations) if options.config else Target(transport="rest")
-    if options.url is not None:
-        target = dataclasses.replace(target, url=options.url, command="")
-    if options.command is not None:
-        target = dataclasses.replace(target, command=options.command, url="")
-    if options.url is not None and options.command is not None:
-        raise UsageProblem(
-            "--target-url and --target-command are both given", "command line", "A run has one target: give one."
-        )
-    if not target.address and options.url is None and options.command is None:
-        raise UsageProblem(
-            "no url and no command", str(options.config), "Add [target] url or command, or give --target-url."
-        )
-    if options.control_url is not None:
-        target = dataclasses.replace(target, control_url=options.control_url)
+    target = _addressed(options, target)
     transport = _transport(options, target)
     if transport != "mcp-stdio":
         where = "--target-url" if options.url is not None else str(options.config)
@@ -131,20 +57,58 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
         target = dataclasses.replace(target, tokens={"reader": Secret("env", DEFAULT_TOKEN_VARIABLE)})
     if target.control_token is None and os.environ.get(CONTROL_TOKEN_VARIABLE):
         target = dataclasses.replace(target, control_token=Secret("env", CONTROL_TOKEN_VARIABLE))
-    return dataclasses.replace(target, transport=transport)
+    return speaking(dataclasses.replace(target, transport=transport), options.mcp_revision)
+
+
+def speaking(target: Target, revision: str | None) -> Target:
+    """Return the target with a revision of MCP pinned, where one is named.
+
+    Raises:
+        UsageProblem: it is none, or the target does not speak MCP.
+    """
+    if revision is None:
+        return target
+    if target.transport == "rest":
+        raise UsageProblem("a revision of MCP is named for plain HTTP", "--mcp-revision", "Leave it out.")
+    pinned = dataclasses.replace(target.mcp, revision=known_revision(revision, "--mcp-revision"))
+    return dataclasses.replace(target, mcp=pinned)
+
+
+def _addressed(options: TargetOptions, target: Target) -> Target:
+    """Return the target with its address: what the command line gives wins."""
+    if options.url is not None and options.command is not None:
+        raise UsageProblem(
+            "--target-url and --target-command are both given", "command line", "A run has one target: give one."
+        )
+    if options.url is not None:
+        target = dataclasses.replace(target, url=options.url, command="")
+    if options.command is not None:
+        target = dataclasses.replace(target, command=options.command, url="")
+    if not target.address and options.url is None and options.command is None:
+        raise UsageProblem(
+            "no url and no command", str(options.config), "Add [target] url or command, or give --target-url."
+        )
+    if options.control_url is not None:
+        target = dataclasses.replace(target, control_url=options.control_url)
+    return target
 
 
 def _transport(options: TargetOptions, target: Target) -> TransportName:
     """Return the transport that was named, on the command line before the file; else what the address suggests."""
     if options.transport is not None:
-        return _known_transport(options.transport, "--transport")
+        return known_transport(options.transport, "--transport")
     suits_address = (target.transport == "mcp-stdio") == bool(target.command)
     if options.config and suits_address and (target.transport_named or options.url is options.command is None):
         return target.transport
     return guess_transport(target.url, target.command)
 
 
-def _known_transport(name: str, where: str) -> TransportName:
+def known_transport(name: str, where: str) -> TransportName:
+    """Return the transport of that name.
+
+    Raises:
+        UsageProblem: there is none; ``where`` says who named it.
+    """
     for known in TRANSPORTS:
         if name == known:
             return known
@@ -171,8 +135,9 @@ def _target(file: Table, operations: tuple[str, ...]) -> Target:
     address = file.table("target")
     url, command = address.get("url", str, ""), address.get("command", str, "")
     named = address.get("transport", str, "")
-    transport = _known_transport(named, address.where) if named else guess_transport(url, command)
+    transport = known_transport(named, address.where) if named else guess_transport(url, command)
     environment = address.table("environment").strings()
+    also = _also(address.table("also"))
     address.finish()
     control = file.table("control")
     control_url, control_token = control.get("url", str, ""), _secret(control.table("token"))
@@ -186,15 +151,38 @@ def _target(file: Table, operations: tuple[str, ...]) -> Target:
         url=url,
         command=command,
         environment=environment,
+        also=also,
         control_url=control_url,
         control_token=control_token,
         implementation=_implementation(file.table("implementation")),
         tokens=tokens,
         manifest=_manifest(file),
         rest=_rest(file.table("rest"), operations),
+        mcp=read_mcp(file.table("mcp")),
         limits=_limits(file.table("limits")),
         waivers=tuple(_waiver(entry) for entry in file.tables("waivers")),
     )
+
+
+def _also(table: Table) -> tuple[Entry, ...]:
+    """Read the further transports of the same server, each a table of its name."""
+    entries = []
+    for name in TRANSPORTS:
+        entry = table.table(name)
+        url, command = entry.get("url", str, ""), entry.get("command", str, "")
+        environment = entry.table("environment").strings()
+        entry.finish()
+        if not (url or command or environment):
+            continue
+        wanted, other = (command, url) if name == "mcp-stdio" else (url, command)
+        if not wanted or other:
+            key = "command" if name == "mcp-stdio" else "url"
+            raise UsageProblem(f"{name} is reached by its {key}, and nothing else", entry.where, f"Give {key} alone.")
+        if url:
+            url = Origin.parse(url, entry.where).url
+        entries.append(Entry(name, url, command, environment))
+    table.finish()
+    return tuple(entries)
 
 
 def _implementation(table: Table) -> Implementation:

@@ -25,9 +25,9 @@ def needs(*words: str) -> pytest.MarkDecorator:
     return pytest.mark.needs(*words)
 
 
-def over(transport: str) -> pytest.MarkDecorator:
-    """Mark a check that makes sense over one transport only."""
-    return pytest.mark.over(transport)
+def over(*transports: str) -> pytest.MarkDecorator:
+    """Mark a check that is written for these transports, where its requirement holds over more of them."""
+    return pytest.mark.over(*transports)
 
 
 def cases(argument: str, factory: CaseFactory) -> pytest.MarkDecorator:

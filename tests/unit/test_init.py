@@ -83,7 +83,7 @@ def test_every_key_is_there_and_every_example_is_right(tmp_path: Path, monkeypat
     target = resolve_target(TargetOptions(config=path), OPERATIONS)
     # A token is given by env or by file; the examples show both.
     assert [] == [
-        key for key in sorted(asked) if not re.search(rf"\b{re.escape(key)}\b\]* ?=|[\[.]{re.escape(key)}\]", text)
+        key for key in sorted(asked) if not re.search(rf"\b{re.escape(key)}\b\]* ?=|[\[.]{re.escape(key)}[\].]", text)
     ]
     assert target.tokens["without_scope"] == Secret("file", "/run/secrets/without-scope-token")
     assert target.manifest is not None
