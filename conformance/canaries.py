@@ -13,18 +13,19 @@ import re
 import string
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.canary_places import Place, places
 from conformance.cases.conversations import Document, title_markers
 from conformance.cases.texts import MARKER
 from conformance.control.interface import AccessState, Capabilities, Principal, TestControl
 from conformance.judge.finding import Finding
 from conformance.judge.formats import parse_instant
 from conformance.stage import with_ids
-from conformance.transport.exchange import Answer, Exchange
+from conformance.transport.exchange import Answer, Credential, Exchange, Request, Response
 
 _PREFIX: Final = b"canary-"
 _LENGTH: Final = len(_PREFIX) + 16
@@ -80,26 +81,6 @@ def _in_base64(text: bytes, before: int, needle: bytes) -> Iterator[bytes]:
         whole = piece + b"A" * (-len(piece) % 4)
         yield binascii.a2b_base64(whole)[before : before + _LENGTH]
         position = text.find(needle, position + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of what came back: its name, its bytes, and the requirement that private text in it breaks."""
-
-    name: str
-    text: bytes
-    requirement: str
-
-
-def places(exchange: Exchange) -> tuple[Place, ...]:
-    """Return the parts of an HTTP answer: the body, and the reason phrase and headers together."""
-    response = exchange.response
-    if response is None:
-        return ()
-    in_body = "PRIVACY-BODY" if 200 <= response.status < 300 else "PRIVACY-ERROR-TEXT"
-    lines = [response.reason, *(f"{name}: {value}" for name, value in response.headers)]
-    head = "\n".join(lines).encode("latin-1", "replace")
-    return Place("body", response.body, in_body), Place("headers", head, "PRIVACY-HEADER")
 
 
 @dataclass(slots=True)
@@ -245,6 +226,14 @@ class CanaryWatch:
                     requirement, why = judged
                     self._leaks.append(_leak(exchange, part, requirement, why, marker))
 
+    def hear(self, credential: Credential, text: bytes) -> None:
+        """Look through what a child wrote to stderr, a moment before it is heard of here, or longer."""
+        headers = () if credential.header is None else (("Authorization", credential.header),)
+        request = Request("STDERR", "", headers, b"")
+        exchange = Exchange("", credential.label, request, Response(0, "", (), text), None, 0.0)
+        began = time.perf_counter() - _UNKNOWN_BEGINNING_SECONDS
+        self.examine(exchange, (Place("stderr", text, "PRIVACY-STDERR"),), began)
+
     def _caller(self, exchange: Exchange) -> tuple[str, bool] | None:
         """Return whose token the request carried and whether it may read, or ``None`` for a token of nobody."""
         for _, value in exchange.request.headers:
@@ -257,10 +246,11 @@ class CanaryWatch:
         self, canary: _Canary, caller: tuple[str, bool] | None, part: Place, began: float
     ) -> tuple[str, str] | None:
         """Return the requirement that showing this text breaks, and what the text is; ``None`` where it is right."""
+        is_stderr = part.requirement == "PRIVACY-STDERR"
         if caller is None or not caller[1]:
-            return "AUTH-NO-CONTENT", "of a conversation"
+            return part.requirement if is_stderr else "AUTH-NO-CONTENT", "of a conversation"
         if caller[0] != canary.conversation.owner:
-            return "PRIVACY-OTHER-USER", "of another person"
+            return part.requirement if is_stderr else "PRIVACY-OTHER-USER", "of another person"
         if canary.is_title:
             return None
         known = canary.conversation
@@ -310,8 +300,11 @@ class WatchedControl:
         control: TestControl,
         watch: CanaryWatch,
         capabilities: Capabilities,
+        restarted: Callable[[], None] = lambda: None,
     ) -> None:
+        """``restarted`` is called after the target has been restarted."""
         self._control = control
+        self._restarted = restarted
         self._watch = watch
         self._capabilities = capabilities
 
@@ -368,6 +361,7 @@ class WatchedControl:
     def restart(self) -> None:
         """Restart the target."""
         self._control.restart()
+        self._restarted()
 
     def reset(self) -> None:
         """Drop all seeded data."""

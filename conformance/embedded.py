@@ -6,6 +6,7 @@ import atexit
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conformance.errors import SuiteFault
@@ -16,11 +17,17 @@ _STOP_SECONDS = 5.0
 
 @dataclass
 class EmbeddedServer:
-    """A running reference server. It ends when its standard input does, so it cannot outlive this process."""
+    """A running reference server. It ends when its standard input does, so it cannot outlive this process.
+
+    ``mcp_url`` and ``stdio_command``, the command of a child process on the same stored state, are None where the MCP
+    SDK is not installed; so is the command on a database in memory.
+    """
 
     process: subprocess.Popen[str]
     url: str
     control_url: str
+    mcp_url: str | None = None
+    stdio_command: str | None = None
 
     def stop(self) -> None:
         """Stop the server and wait for it."""
@@ -51,14 +58,26 @@ def start_reference_server(*arguments: str) -> EmbeddedServer:
     watchdog.start()
     try:
         assert process.stdout is not None
-        lines = [process.stdout.readline().split() for _ in range(2)]
+        addresses = _announced(process.stdout)
     finally:
         watchdog.cancel()
-    addresses = {line[0]: line[1] for line in lines if len(line) == 2}
-    if set(addresses) != {"target", "control"}:
+    if not addresses.keys() >= {"target", "control"}:
         process.kill()
         process.wait()
         raise SuiteFault(f"the reference server did not start (exit status {process.returncode})")
-    server = EmbeddedServer(process, addresses["target"], addresses["control"])
+    server = EmbeddedServer(
+        process, addresses["target"], addresses["control"], addresses.get("mcp"), addresses.get("stdio")
+    )
     atexit.register(server.stop)
     return server
+
+
+def _announced(lines: Iterable[str]) -> dict[str, str]:
+    """Return what the server says of itself, up to the line about test control, which is the last."""
+    said: dict[str, str] = {}
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        said[name] = rest.strip()
+        if name == "control":
+            break
+    return said

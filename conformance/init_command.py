@@ -205,7 +205,7 @@ _TEMPLATE: Final = """\
 #headers = {{ X-Profile = "core" }}
 #environment = {{ SOSOAPI_PROFILE = "core" }}
 
-# Further transports of the same server and the same stored state; then the same calls must give the same results on each.
+# Further transports of the same server and state: then the same calls must have the same results on each.
 #[target.also.rest]
 #url = "http://127.0.0.1:8000"
 #[target.also.mcp-http]

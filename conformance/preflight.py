@@ -10,9 +10,11 @@ from conformance.contract import Operation
 from conformance.errors import CouldNotRun
 from conformance.session import Session
 from conformance.transport.exchange import Credential, Exchange
+from conformance.transport.mcp.transport import McpTransport
 
 _NOBODY = Credential("nobody", None)
 _AUTHENTICATION = (401, 403)
+_CORRECT_TARGET = "Start the server, or correct --target-url or --target-command."
 
 
 def preflight(session: Session) -> None:
@@ -21,6 +23,40 @@ def preflight(session: Session) -> None:
     Raises:
         CouldNotRun: nothing answers at the target, what answers there is another web server, or it refuses the token.
     """
+    if isinstance(session.transport, McpTransport):
+        _preflight_mcp(session, session.transport)
+    else:
+        _preflight_rest(session)
+
+
+def _preflight_mcp(session: Session, transport: McpTransport) -> None:
+    """List the tools: something speaks MCP there, in a revision that the suite speaks, and it is this API."""
+    credential = _NOBODY
+    if session.stage.lacks(("token",)) is None:
+        credential = session.stage.principal(session.random("preflight")).credential
+    address = session.target.address
+    listing = transport.list_tools(credential)
+    if transport.revision_problem:
+        raise CouldNotRun(f"{address}: {transport.revision_problem}", "Pin a revision that both speak: --mcp-revision.")
+    received = listing.pages[-1].received
+    exchange = received.exchange
+    if exchange.failure is not None:
+        raise CouldNotRun(f"no usable answer from {address}: {exchange.failure.message}", _CORRECT_TARGET)
+    if received.answer is None:
+        assert exchange.response is not None
+        if exchange.response.status in _AUTHENTICATION and credential is _NOBODY:
+            return
+        said = f"{exchange.response.status} {exchange.response.reason}".strip()
+        raise CouldNotRun(f"what answers at {address} does not speak MCP ({said})", _CORRECT_TARGET)
+    tools = {operation.tool for operation in session.contract.operations}
+    if received.answer.kind == "result" and not tools & set(listing.names):
+        raise CouldNotRun(
+            f"the server at {address} speaks MCP, but lists none of the contract's tools",
+            "Correct the target, or say in [mcp.profiles.full] of the target file how to choose the profile full.",
+        )
+
+
+def _preflight_rest(session: Session) -> None:
     first = _probe(session, session.contract.operations[0], b"{}", _NOBODY, "")
     if first.failure is not None:
         raise CouldNotRun(
@@ -33,7 +69,7 @@ def preflight(session: Session) -> None:
         status = f"{first.response.status} {first.response.reason}".strip()
         raise CouldNotRun(
             f"the server at {session.target.address} answers, but not at the contract's paths: "
-            f"{session.transport.binding.method} {session.transport.path(operation)} is answered like a path that "
+            f"{session.rest.binding.method} {session.rest.path(operation)} is answered like a path that "
             f"does not exist ({status})",
             "Correct the port or the path prefix of --target-url, or set [rest.paths] in the target file.",
         )
@@ -75,7 +111,7 @@ def _answers(session: Session, operation: Operation) -> bool:
 
 
 def _probe(session: Session, operation: Operation, body: bytes, credential: Credential, suffix: str) -> Exchange:
-    transport = session.transport
+    transport = session.rest
     path = transport.path(operation) + suffix
     headers = transport.headers(credential, body)
     return transport.send_patiently(transport.binding.method, path, headers, body, operation.name, credential.label)

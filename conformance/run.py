@@ -19,6 +19,7 @@ class RunFacts:
     implementation: Implementation
     embedded: bool
     transport: str
+    mcp_revision: str
     tier: Tier
     capabilities: tuple[str, ...]
     seed: int

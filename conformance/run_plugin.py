@@ -30,7 +30,7 @@ from conformance.requirements import Registry, RequirementSet, load_registry
 from conformance.run import RunFacts
 from conformance.session import RunSettings, Session, open_control
 from conformance.target import TRANSPORTS, Target, TargetOptions
-from conformance.target_file import resolve_target
+from conformance.target_file import known_transport, resolve_target, speaking
 from conformance.verdict import Verdict, decide, exit_status
 
 CONTRACT = pytest.StashKey[Contract]()
@@ -54,6 +54,7 @@ class WorkerInput:
     worker: str
     seed: int
     url: str
+    command: str
     control_url: str
 
 
@@ -97,12 +98,33 @@ def _told(config: pytest.Config) -> WorkerInput | None:
 def _target(options: TargetOptions, contract: Contract, told: WorkerInput | None) -> Target:
     if options.given:
         return resolve_target(options, tuple(operation.name for operation in contract.operations))
-    if options.control_url is not None or options.transport is not None:
-        name = "--transport" if options.control_url is None else "--control-url"
-        raise UsageProblem(f"{name} is given without a target", "command line", "Give --target-url too.")
-    if told is not None:
-        return Target("rest", url=told.url, control_url=told.control_url, embedded=True)
-    return Target("rest", embedded=True)
+    if options.control_url is not None:
+        raise UsageProblem("--control-url is given without a target", "command line", "Give --target-url too.")
+    transport = known_transport(options.transport, "--transport") if options.transport else "rest"
+    embedded = speaking(Target(transport, embedded=True), options.mcp_revision)
+    if told is None:
+        return embedded
+    return replace(embedded, url=told.url, command=told.command, control_url=told.control_url)
+
+
+def _reached(target: Target, server: EmbeddedServer) -> Target:
+    """Return the embedded target with the address at which it has just begun to answer.
+
+    Raises:
+        CouldNotRun: the reference server lacks what it takes to speak MCP.
+    """
+    target = replace(target, control_url=server.control_url)
+    if target.transport == "rest":
+        return replace(target, url=server.url)
+    if server.mcp_url is None or server.stdio_command is None:
+        server.stop()
+        raise CouldNotRun(
+            "the reference server speaks MCP only with the MCP SDK, which is not installed",
+            "Run: pip install 'sosoapi-conformance[reference]'.",
+        )
+    if target.transport == "mcp-http":
+        return replace(target, url=server.mcp_url)
+    return replace(target, command=server.stdio_command)
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -180,7 +202,7 @@ class ConformanceRun:
             prove(self.contract)
             if self.target.embedded:
                 self.embedded = start_reference_server()
-                self.target = replace(self.target, url=self.embedded.url, control_url=self.embedded.control_url)
+                self.target = _reached(self.target, self.embedded)
         control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)
         self.config.stash[SESSION] = self.session
@@ -209,6 +231,7 @@ class ConformanceRun:
             implementation=self.target.implementation,
             embedded=self.target.embedded,
             transport=self.target.transport,
+            mcp_revision=self.session.mcp_revision if self.session else "",
             tier=stage.tier if stage else "bare",
             capabilities=tuple(sorted(stage.capabilities.names)) if stage else (),
             seed=self.settings.seed,
@@ -293,7 +316,7 @@ class ConformanceRun:
             outcome=outcome,
             reason=reason,
             findings=findings,
-            freedoms=tuple(notes.freedoms),
+            freedoms=(*notes.freedoms, *self.session.case_freedoms),
             exchanges=self.session.exchanges - item.stash.get(_EXCHANGES_BEFORE, self.session.exchanges),
             coverage={operation: sorted(points) for operation, points in notes.coverage.items()},
         )
@@ -395,6 +418,7 @@ class ConformanceRun:
             "--target-config": option.target_config,
             "--transport": option.conformance_transport,
             "--control-url": option.control_url,
+            "--mcp-revision": option.mcp_revision,
             "--contract-dir": option.contract_dir,
         }
         words += [f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
@@ -418,6 +442,7 @@ class _Controller:
         node.workerinput["conformance"] = {
             "seed": self._run.settings.seed,
             "url": target.url,
+            "command": target.command,
             "control_url": target.control_url,
         }
 

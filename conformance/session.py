@@ -7,22 +7,26 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final, Never
+from typing import Final, Never
+from urllib.parse import urlsplit
 
 from conformance.canaries import CanaryWatch, WatchedControl
 from conformance.contract import Contract, Operation
 from conformance.control.http import HttpControl
 from conformance.control.interface import Capabilities, TestControl
-from conformance.errors import CouldNotRun, UsageProblem
+from conformance.errors import CouldNotRun, SuiteFault
 from conformance.judge.coverage import Coverage
 from conformance.judge.result import ResultJudge
 from conformance.judge.schema import SchemaJudge
 from conformance.requirements import Registry
 from conformance.stage import Scene, Stage
-from conformance.target import Target
+from conformance.target import Entry, Target
 from conformance.transport.exchange import Answer, Call, Credential, Exchange
+from conformance.transport.mcp.answers import McpAnswer
+from conformance.transport.mcp.transport import McpTransport
+from conformance.transport.opening import AnyTransport, entries, open_transport
 from conformance.transport.rest import RestTransport
-from conformance.transport.wire import Origin, Wire, WireFault, connect
+from conformance.transport.wire import Origin, WireFault, connect
 
 PROFILES: Final[Mapping[str, Mapping[str, int]]] = {
     "quick": {"documents": 10, "inputs": 10, "schemathesis": 10, "races": 3, "stories": 5},
@@ -73,12 +77,15 @@ class Session:
         self._control = control
         capabilities = control.capabilities() if control else Capabilities(frozenset())
         self.canaries = CanaryWatch(contract.operations[0].scope)
-        watched = WatchedControl(control, self.canaries, capabilities) if control else None
+        watched = WatchedControl(control, self.canaries, capabilities, self._restarted) if control else None
         # The reference server restarts without cutting a call; of another one that cannot be expected.
         shared = settings.worker != "main" and not target.embedded
         people = self.random("people", settings.worker)
         self.stage = Stage(contract, target, watched, capabilities, people, shared_with_workers=shared)
-        self.transport = _transport(target, self._observe)
+        self._entries: dict[str, Entry] = {entry.transport: entry for entry in entries(target)}
+        self._transports: dict[str, AnyTransport] = {}
+        self.transport = self.transport_named(target.transport)
+        self._kinds_told: set[str] = set()
         self.results = ResultJudge(contract)
         self._inputs: dict[str, SchemaJudge] = {}
         self._coverage: dict[str, Coverage] = {}
@@ -89,6 +96,7 @@ class Session:
     def begin_case(self, name: str) -> None:
         """Give the case that starts now its own random numbers."""
         self.rng = self.random("case", name)
+        self._kinds_told = set()
         self.canaries.begin_case()
 
     def random(self, *names: str) -> random.Random:
@@ -107,12 +115,58 @@ class Session:
             self._coverage[operation.name] = Coverage(operation.output_schema, f"{operation.name}/output.schema.json")
         return self._coverage[operation.name]
 
-    def call(self, operation: Operation, arguments: bytes, credential: Credential) -> Answer:
-        """Send one call to the target."""
+    def call(
+        self, operation: Operation, arguments: bytes, credential: Credential, transport: AnyTransport | None = None
+    ) -> Answer:
+        """Send one call to the target, over the transport that is tested unless another one is given."""
         with self.canaries.calling():
-            answer = self.transport.call(Call(operation, arguments, credential))
+            answer = (transport or self.transport).call(Call(operation, arguments, credential))
         self.canaries.answered(answer)
+        if answer.outcome == "refused" and isinstance(answer, McpAnswer):
+            self._kinds_told.add("does not say" if answer.kinds is None else "says it")
         return answer
+
+    @property
+    def transport_names(self) -> tuple[str, ...]:
+        """The transports over which the target can be reached, the one that is tested first."""
+        return tuple(self._entries)
+
+    def transport_named(self, name: str) -> AnyTransport:
+        """Return one of the target's transports, opened when it is first asked for."""
+        if name not in self._transports:
+            entry = self._entries[name]
+            self._transports[name] = open_transport(self.target, entry, self._observe, self.canaries.hear)
+        return self._transports[name]
+
+    @property
+    def mcp_revision(self) -> str:
+        """The revision of MCP that is spoken, empty over plain HTTP and before the first contact."""
+        return self.transport.revision or "" if isinstance(self.transport, McpTransport) else ""
+
+    @property
+    def case_freedoms(self) -> tuple[tuple[str, str], ...]:
+        """What the calls of this case have shown of points that the contract leaves open."""
+        return tuple(("OPEN-MCP-ERROR-KIND", choice) for choice in sorted(self._kinds_told))
+
+    @property
+    def rest(self) -> RestTransport:
+        """The transport of a check that is written for plain HTTP alone."""
+        if not isinstance(self.transport, RestTransport):
+            raise SuiteFault(f"a check of plain HTTP runs over {self.target.transport}")
+        return self.transport
+
+    @property
+    def mcp(self) -> McpTransport:
+        """The transport of a check that is written for MCP alone."""
+        if not isinstance(self.transport, McpTransport):
+            raise SuiteFault(f"a check of MCP runs over {self.target.transport}")
+        return self.transport
+
+    def _restarted(self) -> None:
+        """Restart the children too: they are part of the server."""
+        for transport in self._transports.values():
+            if isinstance(transport, McpTransport):
+                transport.restart()
 
     def shared_scene(self, name: str) -> Scene:
         """Return a scene that checks which change nothing may share; a check that sees it changed drops it."""
@@ -142,7 +196,7 @@ class Session:
             # The preflight has a better word for a target that was never there.
             return
         if failure.kind == "unreachable":
-            self._await_target(failure.message)
+            self._await_target(failure.message, exchange)
             return
         self._silent_in_a_row += 1
         self._silent_seconds += exchange.elapsed
@@ -156,12 +210,15 @@ class Session:
         if self._limited_in_a_row > _LIMITED_IN_A_ROW:
             self._give_up(f"the target at {self.target.address} answers every call with 429 Too Many Requests")
 
-    def _await_target(self, message: str) -> None:
-        """Give a target that restarts a moment to come back."""
+    def _await_target(self, message: str, exchange: Exchange) -> None:
+        """Give a target that restarts a moment to come back; a child is started anew with the next call or never."""
+        if exchange.request.method == "STDIO":
+            self._give_up(message)
         deadline = time.monotonic() + _RECONNECT_SECONDS
+        origin = urlsplit(exchange.request.url)
         while time.monotonic() < deadline:
             try:
-                connect(Origin.parse(self.target.url, "target"), deadline).close()
+                connect(Origin.parse(f"{origin.scheme}://{origin.netloc}", "target"), deadline).close()
             except WireFault:
                 time.sleep(0.1)
             else:
@@ -179,7 +236,8 @@ class Session:
 
     def close(self) -> None:
         """Close connections."""
-        self.transport.close()
+        for transport in self._transports.values():
+            transport.close()
         if isinstance(self._control, HttpControl):
             self._control.close()
 
@@ -194,13 +252,3 @@ def open_control(target: Target) -> TestControl | None:
     if not target.control_url:
         return None
     return HttpControl(target.control_url, target.control_token.read() if target.control_token else None)
-
-
-def _transport(target: Target, observe: Any) -> RestTransport:
-    if target.transport != "rest":
-        raise UsageProblem(
-            f"the transport {target.transport!r} is not part of this version of the suite",
-            "--transport",
-            "Use 'rest', the JSON over HTTP binding.",
-        )
-    return RestTransport(Wire(Origin.parse(target.url, "target"), target.limits), target.rest, observe)

@@ -45,7 +45,7 @@ def send_and_drop(session: Session, call: Call, drop: Drop) -> Exchange:
 
     Whatever the target does with the connection is no failure: it was the suite that went away.
     """
-    transport = session.transport
+    transport = session.rest
     origin, method, path = transport.wire.origin, transport.binding.method, transport.path(call.operation)
     body, headers = call.arguments, transport.headers(call.credential, call.arguments)
     head = "".join((f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in headers), "\r\n"))

@@ -490,9 +490,9 @@ def _with_headers(session: Session, scene: Scene, before: Exchange, headers: tup
     date = (response.header("Last-Modified") or response.header("Date") if response else None) or _http_date()
     filled = tuple((name, value.format(etag=etag, date=date)) for name, value in headers)
     request = before.request
-    path = session.transport.path(session.contract.operation(before.operation))
+    path = session.rest.path(session.contract.operation(before.operation))
     with session.canaries.calling():
-        return session.transport.send(
+        return session.rest.send(
             request.method, path, (*request.headers, *filled), request.body, before.operation, scene.principal.label
         )
 

@@ -48,7 +48,7 @@ def _rows(identifier: str, names: Any) -> Any:
 
 def _send(session: Session, operation: Operation, body: bytes, scene: Scene, **changes: Any) -> Exchange:
     """Send a request to the operation's path, with another method, path suffix or content type where given."""
-    transport = session.transport
+    transport = session.rest
     headers = transport.headers(scene.principal.credential, body, changes.get("content_type", "application/json"))
     path = transport.path(operation) + changes.get("suffix", "")
     method = changes.get("method", transport.binding.method)
@@ -90,7 +90,7 @@ def _still_answers(session: Session, scene: Scene, exchange: Exchange, what: str
 def test_a_wrong_method_is_refused(attempt: tuple[Operation, str], session: Session, record: Recorder) -> None:
     """Another method than POST is answered 404 or 405 and does nothing."""
     operation, method = attempt
-    if method == session.transport.binding.method:
+    if method == session.rest.binding.method:
         pytest.skip("the target's own method")
     scene = session.shared_scene("http")
     take_snapshot(session, scene)

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.canaries import markers_in, places
+from conformance.canaries import markers_in
+from conformance.canary_places import places
 from conformance.cases.conversations import DAY, MINUTE, markers, title_markers
 from conformance.cases.json_text import encode
 from conformance.checks.archiving import archive, note_unknown

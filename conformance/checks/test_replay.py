@@ -177,7 +177,7 @@ def test_another_order_of_headers_is_the_same_attempt(form: str, session: Sessio
     call = _call(session, first)
 
     def send() -> Answer:
-        transport = session.transport
+        transport = session.rest
         headers = tuple(reversed(transport.headers(call.credential, call.arguments)))
         path, name = transport.path(call.operation), call.operation.name
         exchange = transport.send_patiently(

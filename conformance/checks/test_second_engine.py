@@ -69,12 +69,12 @@ def test_a_second_engine_finds_nothing(operation: Operation, session: Session) -
 
     scene = _scene(session)
     arguments = lent_arguments(session, scene, operation)
-    binding = session.transport.binding
+    binding = session.rest.binding
     engine = SecondEngine(
         session.contract,
         operation,
         arguments,
-        path=session.transport.path(operation),
+        path=session.rest.path(operation),
         method=binding.method,
         status_kinds=binding.status_kinds,
     )

@@ -39,6 +39,7 @@ def report_document(
         "profile": facts.profile,
         "tier": facts.tier,
         "transport": facts.transport,
+        "mcp_revision": facts.mcp_revision,
         "capabilities": sorted(facts.capabilities),
         "requirements": [
             {

@@ -34,12 +34,16 @@ def header_lines(facts: RunFacts) -> list[str]:
     """Return the lines that open a run."""
     what = facts.implementation.name or ("embedded reference server" if facts.embedded else "server")
     return [
-        f"conformance: {what} at {facts.address} ({facts.transport}, {facts.tier} tier)",
+        f"conformance: {what} at {facts.address} ({_spoken(facts)}, {facts.tier} tier)",
         (
             f"contract: {facts.contract} {facts.contract_version}, requirement set {facts.requirement_set}; "
             f"profile {facts.profile}, seed {facts.seed}"
         ),
     ]
+
+
+def _spoken(facts: RunFacts) -> str:
+    return f"{facts.transport} {facts.mcp_revision}".strip()
 
 
 def print_summary(

@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pytest
 from made_answers import ARCHIVE, exchange, request
 
-from conformance.canaries import CanaryWatch, Place, WatchedControl, markers_in
+from conformance.canaries import CanaryWatch, WatchedControl, markers_in
+from conformance.canary_places import Place
 from conformance.cases.conversations import DAY, MINUTE, Document, markers, small, title_markers
 from conformance.cases.json_text import encode
 from conformance.control.interface import Capabilities, Principal

@@ -231,4 +231,4 @@ def test_over_mcp_people_are_lent() -> None:
     assert stranger.principal_id != first.principal.principal_id
     assert first.document is not None
     assert first.workspace_id == first.document.workspace_id
-    assert first.workspace_id in lending._frozen  # noqa: SLF001 - where the clock stands
+    assert first.workspace_id in lending._frozen

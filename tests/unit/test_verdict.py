@@ -57,8 +57,9 @@ def verdict(
     ids = [each.id for each in requirements]
     facts = RunFacts(
         suite_version="1", contract="c", contract_version="1", requirement_set="1", address="a",
-        implementation=Implementation(), embedded=False, transport="rest", tier=tier, capabilities=("seed",), seed=1,
-        profile="quick", waivers=tuple(Waiver(each, "r", "o", datetime.date(2999, 1, 1)) for each in waived),
+        implementation=Implementation(), embedded=False, transport="rest", mcp_revision="", tier=tier,
+        capabilities=("seed",), seed=1, profile="quick",
+        waivers=tuple(Waiver(each, "r", "o", datetime.date(2999, 1, 1)) for each in waived),
         unexecuted=unexecuted,
     )  # fmt: skip
     registry = Registry({}, requirements, (), ())

@@ -1,0 +1,1 @@
+"""MCP, spoken directly: frames in bytes over streamable HTTP or a child's standard streams, without an SDK."""
