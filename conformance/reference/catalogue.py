@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from conformance.errors import UsageProblem, nearest
-from conformance.reference import variants_of_behaviour  # noqa: F401 - declares its variants
+from conformance.reference import variants_of_behaviour, variants_of_requests  # noqa: F401 - they declare variants
 from conformance.reference.faults import (
     access,
     archive,

@@ -152,7 +152,7 @@ class _Control:
         state = _text(await _body(request), "state")
         if state not in _ACCESS_STATES:
             raise ControlProblemError(400, f"state is one of {', '.join(_ACCESS_STATES)}")
-        if not self._reference.store.set_access(request.path_params["conversation_id"].lower(), state):
+        if not self._reference.service.change_access(request.path_params["conversation_id"].lower(), state):
             raise ControlProblemError(404, "there is no such conversation")
         return Response(status_code=_EMPTY)
 

@@ -115,12 +115,16 @@ class RestBinding:
             raise TooLarge("the body is over 64 kB")
         if self.media_type(request) != "application/json":
             raise UnsupportedMediaType("the content type must be application/json")
-        if request.headers.get("content-encoding", "identity").lower() != "identity":
+        if self.content_encoding(request) != "identity":
             raise UnsupportedMediaType("no content encoding is accepted")
 
     def media_type(self, request: Request) -> str:
         """Return the media type that the request names, in lower case and without parameters."""
         return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def content_encoding(self, request: Request) -> str:
+        """Return the content encoding that the request names, in lower case; identity where it names none."""
+        return request.headers.get("content-encoding", "identity").lower()
 
     async def carry_out(self, operation: Operation, caller: Caller, raw: bytes) -> dict[str, Any]:
         """Return the result of the call that the body describes."""

@@ -92,6 +92,10 @@ class Service:
             self.store.replace_document(stored.id, stored.document)
             return True
 
+    def change_access(self, conversation_id: str, access: str) -> bool:
+        """Let the owner of a conversation (id in lower case) see it, or no more; false when there is none."""
+        return self.store.set_access(conversation_id, access)
+
     def find(self, caller: Caller, arguments: Arguments) -> StoredConversation:
         """Return the conversation that the arguments name.
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -231,3 +232,39 @@ class ExtraHeaders(RestBinding):
         response.headers.update({"X-Request-Id": "1", "Vary": "Authorization", "ETag": '"1"'})
         response.headers["Content-Type"] = "application/json; charset=utf-8"
         return response
+
+
+@variant("never-a-reason", "OPEN-AVAILABILITY-REASON")
+class NeverAReason(Presenter):
+    """Analysis is shown as not configured, and even so no reason is given."""
+
+    def shape(self, operation: Operation, result: dict[str, Any]) -> dict[str, Any]:
+        result["availability"].update(configured=False, reason=None)
+        return super().shape(operation, result)
+
+
+@variant("lengths-in-utf-16-units", "OPEN-LENGTH-UNIT")
+class LengthsInUtf16Units(Presenter):
+    """The limits of texts are counted in UTF-16 units, and a longer text is cut there."""
+
+    def shape(self, operation: Operation, result: dict[str, Any]) -> dict[str, Any]:
+        for name, limit in _limits(operation.output_schema):
+            rewrite(result, {name}, partial(_cut, units=limit))
+        return super().shape(operation, result)
+
+
+def _limits(schema: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the names of the members that hold texts of bounded length, and the bounds."""
+    if not isinstance(schema, dict):
+        return
+    if "maxLength" in schema:
+        yield name, schema["maxLength"]
+    for member, inner in schema.get("properties", {}).items():
+        yield from _limits(inner, member)
+    for inner in (schema.get("items"), *schema.get("anyOf", ())):
+        yield from _limits(inner, name)
+
+
+def _cut(text: str, units: int) -> str:
+    # A surrogate pair that is cut in two goes as a whole.
+    return text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore")

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from conformance.reference.authentication import Caller
+from conformance.reference.faults.walking import TIMES, rewrite
 from conformance.reference.instants import Instant
 from conformance.reference.refusals import Conflict
 from conformance.reference.rules import ACTIVE, Document, Rules
@@ -148,3 +150,35 @@ class ArchivedContextReduced(Rules):
         super().archive(document)
         context = document["conversation"]["context"]
         context["evidence"] = context["evidence"][:1]
+
+
+@variant("withdrawn-for-good", "OPEN-ACCESS-GRANTED-AGAIN")
+class WithdrawnForGood(Service):
+    """What was withdrawn once stays withheld: granting access again brings nothing back."""
+
+    def change_access(self, conversation_id: str, access: str) -> bool:
+        stored = self.store.conversation(conversation_id)
+        if stored is not None and stored.access != "granted" and access == "granted":
+            return True
+        return super().change_access(conversation_id, access)
+
+
+@variant("times-cut-to-milliseconds", "OPEN-TIME-PRECISION")
+class TimesCutToMilliseconds(Service):
+    """Times are cut to milliseconds, for what is shown and for what has expired."""
+
+    def look(self, stored: StoredConversation) -> Document:
+        rewrite(stored.document, TIMES, lambda text: re.sub(r"(\.[0-9]{3})[0-9]+", r"\1", text))
+        return super().look(stored)
+
+
+@variant("reason-also-when-configured", "OPEN-AVAILABILITY-REASON")
+class ReasonAlsoWhenConfigured(Rules):
+    """A configured server too gives a reason while a conversation is expired or withheld."""
+
+    def view(self, document: Document, access: str, now: Instant) -> Document:
+        view = super().view(document, access, now)
+        shown = view["conversation"]["availability"]
+        if shown in ("expired", "access_changed", "source_unavailable"):
+            view["availability"]["reason"] = shown
+        return view

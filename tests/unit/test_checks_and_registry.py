@@ -14,6 +14,9 @@ CHECKED = checked_requirements(CONTRACT)
 WITHOUT_CHECK = frozenset({"PROTOCOL-EQUIVALENCE"})
 """Requirements over plain HTTP that this version has no check for: it takes a second transport to compare with."""
 
+ONLY_OVER_MCP = frozenset({"OPEN-OUTPUT-SCHEMAS-UNASKED", "OPEN-MCP-ERROR-KIND"})
+"""Freedoms that a server without discovery does not have."""
+
 
 def test_no_check_tests_a_requirement_that_the_registry_does_not_have() -> None:
     """Every id that a check declares is known."""
@@ -43,3 +46,9 @@ def test_variants_use_freedoms_that_the_registry_has() -> None:
         set()
         == {each for variant in variants().values() for each in variant.left_open} - REGISTRY.freedoms_by_id.keys()
     )
+
+
+def test_every_freedom_over_plain_http_has_a_variant_that_uses_it() -> None:
+    """What no variant decides in another way has not been shown to raise no alarm."""
+    used = {each for variant in variants().values() for each in variant.left_open}
+    assert ONLY_OVER_MCP == REGISTRY.freedoms_by_id.keys() - used
