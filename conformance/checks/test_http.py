@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from conformance.cases.json_text import encode
 from conformance.checks.declare import case, cases, needs, over
-from conformance.checks.steps import call, lent_arguments, take_snapshot, unchanged
+from conformance.checks.steps import call, lent_arguments, read_back, take_snapshot, unchanged
 from conformance.contract import Contract, Operation
 from conformance.errors import CouldNotRun
 from conformance.judge.finding import Finding, must_hold
@@ -47,9 +48,11 @@ def _rows(identifier: str, names: Any) -> Any:
 
 
 def _send(session: Session, operation: Operation, body: bytes, scene: Scene, **changes: Any) -> Exchange:
-    """Send a request to the operation's path, with another method, path suffix or content type where given."""
+    """Send a request to the operation's path, with another method, path suffix, content type or coding where given."""
     transport = session.rest
     headers = transport.headers(scene.principal.credential, body, changes.get("content_type", "application/json"))
+    if "coding" in changes:
+        headers = (*headers, ("Content-Encoding", changes["coding"]))
     path = transport.path(operation) + changes.get("suffix", "")
     method = changes.get("method", transport.binding.method)
     exchange = transport.send_patiently(method, path, headers, body, operation.name, scene.principal.label)
@@ -115,17 +118,97 @@ def test_a_wrong_content_type_is_refused_or_read_as_json(
     take_snapshot(session, scene)
     arguments = lent_arguments(session, scene, operation)
     exchange = _send(session, operation, encode(arguments), scene, content_type=_CONTENT_TYPES[name])
-    # Read as JSON, ids that nobody knows are not found, and a prepared run need not be one whose status is shown.
-    is_plain_read = operation.effect == "read" and operation.result == "conversation"
-    acted = scene.known and (is_plain_read or session.stage.tier == "control")
-    read_as_json = {200} if acted else {200, 403, 404}
-    allowed = frozenset({400, 415, 422} | read_as_json)
+    allowed = frozenset({400, 415, 422} | _read_as_json(session, operation, scene))
     must_hold(_status_in(exchange, allowed, "HTTP-CONTENT-TYPE", "A wrong content type"))
     assert exchange.response is not None
     refused = exchange.response.status in (400, 415, 422)
     record.freedom("OPEN-CONTENT-TYPE", "refuses" if refused else "accepts")
     if refused or operation.effect == "read":
         _still_answers(session, scene, exchange, "a request with a wrong content type")
+
+
+def _read_as_json(session: Session, operation: Operation, scene: Scene) -> frozenset[int]:
+    """Return the statuses of a valid call whose body was read.
+
+    Ids that nobody knows are not found, and a prepared run need not be one whose status is shown.
+    """
+    is_plain_read = operation.effect == "read" and operation.result == "conversation"
+    acted = scene.known and (is_plain_read or session.stage.tier == "control")
+    return frozenset({200}) if acted else frozenset({200, 403, 404})
+
+
+_CODINGS = {
+    "gzip": ("gzip", True, "gzip"),
+    "gzip-not-compressed": ("gzip", False, "a plain body called gzip"),
+    "identity": ("identity", False, "identity"),
+    "unknown": ("x-none", False, "an unknown coding"),
+}
+"""The value of the header, whether the body is compressed with gzip, and what the freedom calls it."""
+
+
+def _coded(contract: Contract) -> list[Any]:
+    return [
+        case(
+            (operation, name),
+            "HTTP-NO-SERVER-ERROR",
+            f"{operation.name}-coding-{name}",
+            "HTTP-STILL-ANSWERS",
+            *(["ARCHIVE-READ-BACK"] if _archives(operation) else []),
+        )
+        for operation in contract.operations
+        for name in _CODINGS
+    ]
+
+
+def _archives(operation: Operation) -> bool:
+    return operation.effect == "write" and operation.result == "conversation"
+
+
+@over("rest")
+@needs("token")
+@cases("attempt", _coded)
+def test_a_content_coding_is_refused_or_understood(
+    attempt: tuple[Operation, str], session: Session, record: Recorder
+) -> None:
+    """A valid call whose body has a Content-Encoding is carried out, or refused without effect; nothing fails by it."""
+    operation, name = attempt
+    coding, is_compressed, called = _CODINGS[name]
+    scene = session.shared_scene("http") if operation.effect == "read" else session.stage.scene(session.rng)
+    take_snapshot(session, scene)
+    body = encode(lent_arguments(session, scene, operation))
+    if is_compressed:
+        # Without a time in it, the same bytes each time.
+        body = gzip.compress(body, mtime=0)
+    exchange = _send(session, operation, body, scene, coding=coding)
+    response = exchange.response
+    if response is None or response.status >= 500:
+        must_hold(_status_in(exchange, frozenset(), "HTTP-NO-SERVER-ERROR", "A body with a Content-Encoding"))
+    assert response is not None
+    understood = response.status in _read_as_json(session, operation, scene)
+    record.freedom("OPEN-CONTENT-ENCODING", f"{'reads' if understood else 'refuses'} {called}")
+    if response.status == 200 and operation.effect == "write":
+        must_hold(_not_archived(session, scene, operation, exchange))
+    else:
+        _still_answers(session, scene, exchange, "a request with a content encoding")
+
+
+def _not_archived(session: Session, scene: Scene, operation: Operation, exchange: Exchange) -> Iterator[Finding]:
+    """Yield a finding where an archive that was answered with a success was not carried out."""
+    if not _archives(operation) or session.stage.tier != "control":
+        return
+    shown, failures = read_back(session, scene)
+    yield from failures
+    yield from shown.findings if shown else ()
+    if shown is not None and shown.value is not None and not shown.value["conversation"]["archived"]:
+        yield Finding(
+            "ARCHIVE-READ-BACK",
+            operation.name,
+            "An archive whose body has a Content-Encoding is answered with a success and was not carried out",
+            "/conversation/archived",
+            "true",
+            "false",
+            (exchange, shown.answer.exchange),
+        )
 
 
 @over("rest")

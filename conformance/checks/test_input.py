@@ -22,7 +22,7 @@ from conformance.judge.outcome import answered, not_refused_as, refused_as
 from conformance.recorder import Recorder
 from conformance.session import Session
 from conformance.stage import Scene
-from conformance.transport.exchange import ErrorKind
+from conformance.transport.exchange import Answer, ErrorKind
 
 _UNKNOWN: frozenset[ErrorKind] = frozenset({"not_found", "forbidden"})
 _INVALID: frozenset[ErrorKind] = frozenset({"invalid_input"})
@@ -39,38 +39,41 @@ def _fixed_negatives(contract: Contract) -> list[Any]:
 
 @needs("token")
 @cases("negative", _fixed_negatives)
-def test_invalid_input_is_refused(negative: Negative, session: Session) -> None:
+def test_invalid_input_is_refused(negative: Negative, session: Session, record: Recorder) -> None:
     """A wrong input is refused as invalid and changes nothing; the same input without the fault is not refused."""
-    if not judge_negative(session, negative):
-        pytest.skip("the ids are unknown here, and the server says so before it judges the rest of the input")
+    if not judge_negative(session, record, negative):
+        pytest.skip("no message can carry it, or the ids are unknown here and the server says so before anything else")
 
 
 @needs("token")
 @cases("operation", each_operation("INPUT-VALID-ACCEPTED", *_ALSO[:2], "HTTP-NO-SERVER-ERROR"))
-def test_random_invalid_input_is_refused(operation: Operation, session: Session) -> None:
+def test_random_invalid_input_is_refused(operation: Operation, session: Session, record: Recorder) -> None:
     """Random inputs with one random fault are refused as invalid and change nothing."""
     run_examples(
         random_negatives(operation),
-        lambda negative: _judge_random(session, negative),
+        lambda negative: _judge_random(session, record, negative),
         seed=session.random("random invalid input", operation.name).getrandbits(64),
         count=session.settings.examples("inputs"),
     )
 
 
-def _judge_random(session: Session, negative: Negative) -> None:
-    judge_negative(session, negative)
+def _judge_random(session: Session, record: Recorder, negative: Negative) -> None:
+    judge_negative(session, record, negative)
 
 
-def judge_negative(session: Session, negative: Negative) -> bool:
+def judge_negative(session: Session, record: Recorder, negative: Negative) -> bool:
     """Send a wrong input and its valid twin, and judge both answers and what the conversation looks like between.
 
     Return whether anything was judged. An unknown id is a fault of its own, and the order of checks is left open: where
-    the scene's conversation does not exist, a server may say so before it looks at the rest of the input.
+    the scene's conversation does not exist, a server may say so before it looks at the rest of the input. Over MCP
+    what is no JSON value cannot be sent as arguments.
     """
     operation = negative.operation
     scene = acting_scene(session, operation)
     arguments = scene.arguments(operation)
     text = confirm(negative, arguments, session.input_judge(operation))
+    if not session.transport.can_carry(text):
+        return False
     take_snapshot(session, scene)
     credential = scene.principal.credential
     answer = session.call(operation, text, credential)
@@ -78,6 +81,7 @@ def judge_negative(session: Session, negative: Negative) -> bool:
     acts_on_stored = scene.known and (operation.effect == "read" or session.stage.tier == "control")
     if not acts_on_stored and answer.kinds is not None and answer.kinds & _UNKNOWN and not answer.kinds & _INVALID:
         return False
+    _note_status(session, record, answer)
     try:
         accepted = answer.outcome == "success"
         must_hold(
@@ -90,6 +94,13 @@ def judge_negative(session: Session, negative: Negative) -> bool:
         session.drop_scene(scene)
         raise
     return True
+
+
+def _note_status(session: Session, record: Recorder, answer: Answer) -> None:
+    """Record with which status invalid input was refused; only plain HTTP has one for it."""
+    response = answer.exchange.response
+    if session.transport.name == "rest" and response is not None and response.status in (400, 422):
+        record.freedom("OPEN-INVALID-INPUT-STATUS", str(response.status))
 
 
 def acting_scene(session: Session, operation: Operation) -> Scene:
@@ -153,6 +164,8 @@ def test_what_is_left_open_of_input_is_recorded(operation: Operation, session: S
     for freedom, build in open_spellings(operation):
         scene = acting_scene(session, operation)
         text = build(lent_arguments(session, scene, operation))
+        if not session.transport.can_carry(text):
+            continue
         answer = session.call(operation, text, scene.principal.credential)
         must_hold(answered(answer))
         if answer.kinds is not None:

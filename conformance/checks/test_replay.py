@@ -27,7 +27,7 @@ from conformance.checks.lost_answers import DROPS, send_and_drop, sent_until_ans
 from conformance.checks.views import View, changes, look, needed_operation, read_all, same_result, still
 from conformance.control.interface import AccessState
 from conformance.judge.finding import Finding, must_hold
-from conformance.judge.outcome import answered
+from conformance.judge.outcome import answered, refused_as
 from conformance.judge.privacy import shows_nothing
 from conformance.judge.result import Judged
 from conformance.recorder import Recorder
@@ -324,6 +324,28 @@ def test_a_used_key_with_other_arguments_conflicts(other: str, session: Session,
     expected = (kinds, "REPLAY-OTHER-ARGUMENTS-REFUSED", "REPLAY-CONFLICT-KIND", "REPLAY-REFUSED-UNCHANGED")
     must_hold(refused_without_effect(session, answer, seen, expected, "a used mutation id with other arguments"))
     _replayed(session, first, "REPLAY-SAME-RESULT", "a replay after its mutation id was tried with other arguments")
+
+
+@needs("seed")
+@cases("first", each("REPLAY-REFUSED-UNCHANGED", ("refused-attempt",), "REPLAY-CONFLICT-KIND", "ARCHIVE-ACCEPTED"))
+def test_a_key_whose_attempt_was_refused_is_free_or_bound(first: str, session: Session, record: Recorder) -> None:
+    """With the right revision now, it archives, or it conflicts as any used key would, and nothing has changed."""
+    scene = session.stage.seeded(session.rng, _document(session))
+    view = read_all(session, scene)
+    refused, arguments = archive(session, scene, expected_revision=view.revision + 1)
+    must_hold(
+        refused_as(refused, CONFLICT, "REVISION-AHEAD-REFUSED", "REVISION-CONFLICT-KIND", "a revision that is ahead")
+    )
+    arguments = {**arguments, "expected_revision": view.revision}
+    answer, _ = archive(session, scene, **arguments)
+    is_free = answer.outcome == "success"
+    if is_free:
+        archived_result(session, answer, arguments)
+    else:
+        expected = (CONFLICT, "REPLAY-REFUSED-UNCHANGED", "REPLAY-CONFLICT-KIND", "REPLAY-REFUSED-UNCHANGED")
+        what = f"a mutation id of a {first.replace('-', ' ')}"
+        must_hold(refused_without_effect(session, answer, [(scene, view)], expected, what))
+    record.freedom("OPEN-REFUSED-KEY", "free" if is_free else "bound")
 
 
 @over("rest")

@@ -14,7 +14,7 @@ def answered(answer: Answer) -> Iterator[Finding]:
     operation = answer.call.operation.name
     if answer.outcome == "server-error":
         yield Finding(
-            "HTTP-NO-SERVER-ERROR",
+            answer.breach,
             operation,
             "The server failed on a request instead of answering it",
             "status",
@@ -23,20 +23,20 @@ def answered(answer: Answer) -> Iterator[Finding]:
         ).shown_by(answer.exchange)
     elif answer.outcome == "no-answer":
         yield Finding(
-            "HTTP-NO-SERVER-ERROR",
+            answer.breach,
             operation,
             "The server gave no usable answer",
             "connection",
-            "an HTTP answer",
+            "an answer",
             answer.status,
         ).shown_by(answer.exchange)
     elif answer.outcome == "unexpected":
         yield Finding(
-            "HTTP-SUCCESS-STATUS",
+            answer.breach,
             operation,
-            "The status is neither a success nor a failure of the binding",
+            "The answer is neither a success nor a failure of the binding",
             "status",
-            "200, or a status of the failure table",
+            "a success or a failure as the binding has them",
             answer.status,
         ).shown_by(answer.exchange)
 

@@ -18,6 +18,8 @@ class Database:
     """
 
     def __init__(self, option: str | None = None) -> None:
+        # Where other processes find it; None in memory.
+        self.path: Path | None = None
         self._folder: Path | None = None
         self._anchor: sqlite3.Connection | None = None
         if option == "memory":
@@ -30,6 +32,7 @@ class Database:
             path = self._folder / "state.sqlite"
         else:
             path = Path(option).absolute()
+        self.path = path
         self._location = path.as_uri()
 
     def connect(self) -> sqlite3.Connection:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 from conformance.errors import ExitStatus, UsageProblem
 
 if TYPE_CHECKING:
+    from conformance.reference.parts import Parts
     from conformance.reference.server import Addresses
 
 
@@ -26,10 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stop-with-parent", action="store_true", help="stop at the end of standard input, as a child should"
     )
+    parser.add_argument(
+        "--stdio",
+        action="store_true",
+        help="speak MCP over standard input and output instead, on the --database of a server that runs; environment: "
+        "SOSOAPI_TOKEN, SOSOAPI_PROFILE (core or full), SOSOAPI_OUTPUT_SCHEMAS=1",
+    )
+    parser.add_argument(
+        "--anonymous-token",
+        metavar="TOKEN",
+        help="take MCP requests over HTTP without a token to carry this one, for tools that cannot send any; "
+        "its person is in no workspace",
+    )
 
 
 def run(namespace: argparse.Namespace) -> int:
-    """Serve until stopped and return the exit status. The first two lines on stdout say where it answers."""
+    """Serve until stopped and return the exit status.
+
+    Lines on stdout say where it answers, ``control`` as the last: ``target``, where the MCP SDK is installed ``mcp``,
+    and ``stdio`` with the command of a child process on the same stored state.
+    """
     try:
         if namespace.list_faults:
             _list_faults()
@@ -43,21 +61,50 @@ def run(namespace: argparse.Namespace) -> int:
 
 def _serve(namespace: argparse.Namespace) -> None:
     # Imported late: the command line must answer --help without loading a web framework.
-    from conformance.reference.parts import Parts  # noqa: PLC0415
     from conformance.reference.server import Settings, serve_in_process  # noqa: PLC0415
 
-    parts = Parts()
-    if namespace.fault or namespace.variant:
-        from conformance.reference.catalogue import build  # noqa: PLC0415  it imports every fault
+    if namespace.stdio:
+        from conformance.reference.mcp.stdio import serve_stdio  # noqa: PLC0415
 
-        parts = build(fault=namespace.fault, variant=namespace.variant)
-    settings = Settings(namespace.host, namespace.port, namespace.control_port, namespace.database, parts)
-    serve_in_process(settings, _announce, stop_with_parent=namespace.stop_with_parent)
+        serve_stdio(namespace.database, _parts(namespace))
+        return
+    settings = Settings(
+        namespace.host,
+        namespace.port,
+        namespace.control_port,
+        namespace.database,
+        _parts(namespace),
+        namespace.anonymous_token,
+    )
+
+    def announce(addresses: Addresses) -> None:
+        sys.stdout.write("".join(f"{line}\n" for line in _announcement(addresses, namespace)))
+        sys.stdout.flush()
+
+    serve_in_process(settings, announce, stop_with_parent=namespace.stop_with_parent)
 
 
-def _announce(addresses: Addresses) -> None:
-    sys.stdout.write(f"target  {addresses.target}\ncontrol {addresses.control}\n")
-    sys.stdout.flush()
+def _parts(namespace: argparse.Namespace) -> Parts:
+    from conformance.reference.parts import Parts  # noqa: PLC0415
+
+    if not (namespace.fault or namespace.variant):
+        return Parts()
+    from conformance.reference.catalogue import build  # noqa: PLC0415  it imports every fault
+
+    return build(fault=namespace.fault, variant=namespace.variant)
+
+
+def _announcement(addresses: Addresses, namespace: argparse.Namespace) -> list[str]:
+    lines = [f"target  {addresses.target}"]
+    if addresses.mcp is not None:
+        lines.append(f"mcp     {addresses.mcp}")
+    if addresses.mcp is not None and addresses.database is not None:
+        words = [sys.executable, "-m", "conformance.reference.serve", "--stdio", "--database", str(addresses.database)]
+        for option in ("fault", "variant"):
+            if name := getattr(namespace, option):
+                words += [f"--{option}", name]
+        lines.append(f"stdio   {shlex.join(words)}")
+    return [*lines, f"control {addresses.control}"]
 
 
 def _list_faults() -> None:

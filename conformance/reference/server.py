@@ -8,8 +8,10 @@ import os
 import signal
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -17,6 +19,7 @@ import uvicorn
 
 from conformance.errors import UsageProblem
 from conformance.reference.database import Database
+from conformance.reference.mcp.endpoint import McpOptions
 from conformance.reference.parts import Parts
 from conformance.reference.runtime import Reference
 
@@ -25,21 +28,32 @@ _LARGEST_PORT = 65_535
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: port 0 is any free port; ``database`` is a path, ``memory``, or None for a temporary file."""
+    """How to run: port 0 is any free port; ``database`` is a path, ``memory``, or None for a temporary file.
+
+    ``anonymous_token`` is a token that MCP requests without one are taken to carry. It belongs to a person who is in
+    no workspace.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
     control_port: int = 0
     database: str | None = None
     parts: Parts = field(default_factory=Parts)
+    anonymous_token: str | None = None
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where a running server answers, as ``http://host:port``."""
+    """Where a running server answers, as ``http://host:port``.
+
+    ``mcp`` is the address for MCP, None where the SDK is not installed. ``database`` is the file with the stored state,
+    on which a child process may serve as well; None in memory.
+    """
 
     target: str
     control: str
+    mcp: str | None = None
+    database: Path | None = None
 
 
 class _Server(uvicorn.Server):
@@ -76,8 +90,11 @@ async def serve(settings: Settings, announce: Callable[[Addresses], None], stop:
         ]
         for server in servers:
             await server.answering.wait()
-        announce(Addresses(_url(settings.host, target_socket), _url(settings.host, control_socket)))
+        target = _url(settings.host, target_socket)
+        mcp = f"{target}/mcp" if reference.speaks_mcp else None
+        announce(Addresses(target, _url(settings.host, control_socket), mcp, reference.database_path))
         await stop.wait()
+        await reference.end_sessions()
         for server in servers:
             server.should_exit = True
         await asyncio.gather(*tasks)
@@ -193,10 +210,23 @@ def _bind(host: str, port: int) -> socket.socket:
 def _open(settings: Settings) -> Reference:
     database = Database(settings.database)
     try:
-        return Reference(database, settings.parts)
+        mcp = McpOptions(hosts=(_bracketed(settings.host),), anonymous_token=settings.anonymous_token)
+        reference = Reference(database, settings.parts, mcp=mcp)
+        if settings.anonymous_token is not None:
+            _admit(reference, settings.anonymous_token)
+        return reference  # noqa: TRY300  the database is closed for whatever goes wrong
     except BaseException:
         database.close()
         raise
+
+
+def _admit(reference: Reference, token: str) -> None:
+    """Store the token, with every scope, of a person who is in no workspace."""
+    with reference.store.transaction():
+        if reference.store.token(token) is None:
+            person = str(uuid.uuid4())
+            reference.store.add_principal(person, [])
+            reference.store.add_token(token, person, sorted({each.scope for each in reference.contract.operations}))
 
 
 def _server(application: Any) -> _Server:
@@ -218,7 +248,11 @@ def _server(application: Any) -> _Server:
 
 
 def _url(host: str, bound: socket.socket) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
+    return f"http://{_bracketed(host)}:{bound.getsockname()[1]}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _await_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

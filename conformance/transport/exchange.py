@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from conformance.contract import Operation
@@ -76,10 +76,10 @@ def is_token(text: str) -> bool:
 class Credential:
     """How a call identifies itself: the whole value of the authorisation header, or nothing.
 
-    ``label`` is what reports print in its place.
+    ``label`` is what reports print in its place; credentials of one header are the same whatever they are called.
     """
 
-    label: str
+    label: str = field(compare=False)
     header: str | None
 
     @classmethod
@@ -119,6 +119,11 @@ class Answer:
         assert self.exchange.failure is not None
         return f"no answer ({self.exchange.failure.message})"
 
+    @property
+    def breach(self) -> str:
+        """The requirement that is broken where the outcome is neither a success nor a refusal."""
+        return "HTTP-SUCCESS-STATUS" if self.outcome == "unexpected" else "HTTP-NO-SERVER-ERROR"
+
 
 Observer = Callable[[Exchange], None]
 
@@ -130,6 +135,9 @@ class Transport(Protocol):
 
     def call(self, call: Call) -> Answer:
         """Send the call and return what came of it; a silent or broken server is an answer too."""
+
+    def can_carry(self, arguments: bytes) -> bool:
+        """Tell whether a call with these arguments, right or wrong, can be put on the wire at all."""
 
     def close(self) -> None:
         """Release connections and children."""

@@ -19,7 +19,7 @@ import h11
 
 from conformance.transport.exchange import Answer, Call, Exchange, Request, Response, Transport
 from conformance.transport.rest import RestTransport
-from conformance.transport.wire import WireFault, _as_wire_fault, _Connection
+from conformance.transport.wire import Connection, WireFault, as_wire_fault
 
 Release: TypeAlias = Literal["barrier", "last byte"]
 
@@ -262,7 +262,7 @@ class _Client:
             self._connection = _SplitConnection(wire.origin, wire.limits, deadline)
 
 
-class _SplitConnection(_Connection):
+class _SplitConnection(Connection):
     """A connection on which sending a request and reading its answer are separate steps."""
 
     _loaded = b""
@@ -280,7 +280,7 @@ class _SplitConnection(_Connection):
         Raises:
             WireFault: the connection broke, or the deadline has passed.
         """
-        with _as_wire_fault(self._limits):
+        with as_wire_fault(self._limits):
             self._send(self._loaded, deadline)
 
     def send_all_but_last(self, deadline: float) -> None:
@@ -289,7 +289,7 @@ class _SplitConnection(_Connection):
         Raises:
             WireFault: the connection broke, or the deadline has passed.
         """
-        with _as_wire_fault(self._limits):
+        with as_wire_fault(self._limits):
             self._send(self._loaded[:-1], deadline)
 
     def send_last(self) -> None:
@@ -306,5 +306,5 @@ class _SplitConnection(_Connection):
         Raises:
             WireFault: no usable answer came before the deadline.
         """
-        with _as_wire_fault(self._limits):
+        with as_wire_fault(self._limits):
             return self._read(deadline)

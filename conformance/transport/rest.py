@@ -36,8 +36,8 @@ STATUS_KINDS: Mapping[int, frozenset[ErrorKind]] = {
 }
 """The kinds of failure that each status may stand for, from the target interface."""
 
-_RATE_LIMIT_TRIES = 5
-_RATE_LIMIT_SECONDS = 5.0
+RATE_LIMIT_TRIES = 5
+RATE_LIMIT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class RestTransport:
     ) -> Exchange:
         """Send one request as given, again after a 429 as for a call, and return the last exchange."""
         waited = 0.0
-        for attempt in range(_RATE_LIMIT_TRIES):
+        for attempt in range(RATE_LIMIT_TRIES):
             exchange = self.send(method, path, headers, body, operation, label)
             response = exchange.response
-            if response is None or response.status != 429 or attempt == _RATE_LIMIT_TRIES - 1:
+            if response is None or response.status != 429 or attempt == RATE_LIMIT_TRIES - 1:
                 break
-            pause = min(_retry_after(response), _RATE_LIMIT_SECONDS)
+            pause = min(retry_after(response), RATE_LIMIT_SECONDS)
             waited += pause
-            if waited > _RATE_LIMIT_SECONDS:
+            if waited > RATE_LIMIT_SECONDS:
                 break
             time.sleep(pause)
         return exchange
@@ -125,6 +125,10 @@ class RestTransport:
         kinds = self.binding.status_kinds.get(response.status)
         return Answer(call, exchange, _outcome(response.status, kinds), kinds or frozenset(), None)
 
+    def can_carry(self, arguments: bytes) -> bool:  # noqa: ARG002 - the protocol's parameter
+        """Tell that a body can be any bytes."""
+        return True
+
     def close(self) -> None:
         """Close all connections."""
         self.wire.close()
@@ -136,8 +140,8 @@ def _outcome(status: int, kinds: frozenset[ErrorKind] | None) -> Outcome:
     return "refused" if kinds is not None or status >= 400 else "unexpected"
 
 
-def _retry_after(response: Response) -> float:
-    """Seconds to wait; a date or nonsense counts as one second."""
+def retry_after(response: Response) -> float:
+    """Return how many seconds to wait; a date or nonsense counts as one second."""
     try:
         return max(0.0, float(response.header("Retry-After") or "1"))
     except ValueError:

@@ -23,7 +23,7 @@ import h11
 from conformance.errors import UsageProblem
 from conformance.transport.exchange import Failure, FailureKind, Headers, Request, Response
 
-_READ_SIZE = 65536
+READ_SIZE = 65536
 _INFORMATIONAL_LIMIT = 16
 _URL_CHARACTERS = re.compile(r"[!-~]+")
 _REUSE_SECONDS = 1.0
@@ -90,7 +90,7 @@ class WireFault(Exception):
         self.failure = Failure(kind, message)
 
 
-class _Connection:
+class Connection:
     """One kept-alive connection, used by one thread at a time."""
 
     def __init__(self, origin: Origin, limits: WireLimits, deadline: float) -> None:
@@ -116,7 +116,7 @@ class _Connection:
         )
         outgoing = [self._protocol.send(head), self._protocol.send(h11.Data(body)) if body else b""]
         outgoing.append(self._protocol.send(h11.EndOfMessage()))
-        with _as_wire_fault(self._limits):
+        with as_wire_fault(self._limits):
             self._send(b"".join(part for part in outgoing if part), deadline)
             return self._read(deadline)
 
@@ -136,7 +136,7 @@ class _Connection:
             event = self._protocol.next_event()
             if event is h11.NEED_DATA:
                 self.socket.settimeout(remaining(deadline))
-                received = self.socket.recv(_READ_SIZE)
+                received = self.socket.recv(READ_SIZE)
                 if not received and head is None:
                     raise WireFault("closed", "the server closed the connection without an answer")
                 self._protocol.receive_data(received)
@@ -153,7 +153,7 @@ class _Connection:
                 body.append(bytes(event.data))
             elif isinstance(event, h11.EndOfMessage):
                 assert head is not None
-                return _response(head, b"".join(body))
+                return read_response(head, b"".join(body))
             else:
                 raise WireFault("closed", "the connection was closed before an answer was complete")
 
@@ -177,7 +177,7 @@ class Wire:
     def __init__(self, origin: Origin, limits: WireLimits | None = None) -> None:
         self.origin = origin
         self.limits = limits or WireLimits()
-        self._idle: list[_Connection] = []
+        self._idle: list[Connection] = []
         self._lock = threading.Lock()
 
     def send(self, request: Request, path: str) -> Response:
@@ -202,12 +202,12 @@ class Wire:
             connection.close()
         return response
 
-    def _take(self, deadline: float) -> _Connection:
+    def _take(self, deadline: float) -> Connection:
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return _Connection(self.origin, self.limits, deadline)
+                return Connection(self.origin, self.limits, deadline)
             if connection.is_idle():
                 return connection
             connection.close()
@@ -254,7 +254,8 @@ def remaining(deadline: float) -> float:
 
 
 @contextmanager
-def _as_wire_fault(limits: WireLimits) -> Iterator[None]:
+def as_wire_fault(limits: WireLimits) -> Iterator[None]:
+    """Turn whatever goes wrong on a connection into a ``WireFault``."""
     try:
         yield
     except TimeoutError:
@@ -266,7 +267,8 @@ def _as_wire_fault(limits: WireLimits) -> Iterator[None]:
         raise WireFault("closed", f"the connection broke ({_reason(error)})") from None
 
 
-def _response(head: h11.Response, body: bytes) -> Response:
+def read_response(head: h11.Response, body: bytes) -> Response:
+    """Return the answer with that head and body."""
     raw = head.headers.raw_items()
     return Response(
         status=head.status_code,

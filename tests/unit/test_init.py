@@ -13,7 +13,8 @@ from conformance.contract import load_contract
 from conformance.errors import ExitStatus, UsageProblem
 from conformance.requirements import load_registry
 from conformance.target import Implementation, Secret, Target, TargetOptions
-from conformance.target_file import Table, resolve_target
+from conformance.target_file import resolve_target
+from conformance.target_tables import Table
 
 OPERATIONS = tuple(operation.name for operation in load_contract().operations)
 SETTING = re.compile(r"^#(?=[\w.\[])", re.MULTILINE)

@@ -195,6 +195,10 @@ class Plain:
             return answer("success")
         return answer("no-answer")
 
+    def can_carry(self, arguments: bytes) -> bool:  # noqa: ARG002 - the protocol's parameter
+        """Anything."""
+        return True
+
     def close(self) -> None:
         """There is nothing to close."""
 

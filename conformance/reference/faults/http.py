@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from typing import Any
 
 from starlette.requests import Request
@@ -112,6 +114,29 @@ class ContentTypeCrashes(RestBinding):
             super().check_manners(request, raw)
         except UnsupportedMediaType:
             raise Crash("internal error") from None
+
+
+@family.part("http-unknown-coding-500", "HTTP-NO-SERVER-ERROR", observable="an unknown Content-Encoding")
+class UnknownCodingCrashes(RestBinding):
+    """A Content-Encoding that the server does not know raises an error that is not caught; gzip is refused."""
+
+    def check_manners(self, request: Request, raw: bytes) -> None:
+        if self.content_encoding(request) not in ("identity", "gzip"):
+            raise Crash("internal error")
+        super().check_manners(request, raw)
+
+
+@family.part("http-broken-gzip-500", "HTTP-NO-SERVER-ERROR", observable="a plain body called gzip")
+class BrokenGzipCrashes(RestBinding):
+    """A body that is called gzip is unpacked before it is refused; one that is not raises an error uncaught."""
+
+    def check_manners(self, request: Request, raw: bytes) -> None:
+        if self.content_encoding(request) == "gzip":
+            try:
+                gzip.decompress(raw)
+            except (OSError, EOFError, zlib.error):
+                raise Crash("internal error") from None
+        super().check_manners(request, raw)
 
 
 @family.part("http-archive-answered-201", "HTTP-SUCCESS-STATUS", observable="archive", ordinary=False)

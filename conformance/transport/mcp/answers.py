@@ -37,6 +37,12 @@ class McpAnswer(Answer):
 
     words: str
     received: Received
+    broken: str
+
+    @property
+    def breach(self) -> str:
+        """The requirement that is broken where the outcome is neither a success nor a refusal."""
+        return self.broken
 
     @property
     def status(self) -> str:
@@ -55,6 +61,7 @@ class _Reading:
     words: str
     kinds: Kinds | None = frozenset()
     result: bytes | None = None
+    broken: str = "PROTOCOL-ANSWERED"
 
 
 def read_answer(call: Call, received: Received, binding: McpBinding) -> McpAnswer:
@@ -63,16 +70,27 @@ def read_answer(call: Call, received: Received, binding: McpBinding) -> McpAnswe
     A success without ``structuredContent`` has an empty result. A JSON-RPC error is a refusal whatever its code, an
     internal error (-32603) too: the interface counts every one as a way to say that a call failed.
     """
-    reading = _read(received.exchange, received.answer, binding)
-    return McpAnswer(call, received.exchange, reading.outcome, reading.kinds, reading.result, reading.words, received)
+    return _answer(call, received, _read(received.exchange, received.answer, binding))
 
 
 def not_opened(call: Call, received: Received, problem: str, binding: McpBinding) -> McpAnswer:
-    """Return the answer to a call that could not be sent, because what came instead of a session was ``received``."""
-    answer = read_answer(call, received, binding)
-    if answer.outcome != "success":
-        return answer
-    return McpAnswer(call, received.exchange, "unexpected", frozenset(), None, problem, received)
+    """Return the answer to a call that could not be sent, because what came instead of a session was ``received``.
+
+    A child that ends before it has a session has refused whoever it was started for, and does not say why.
+    """
+    reading = _read(received.exchange, received.answer, binding)
+    failure = received.exchange.failure
+    if failure is not None and failure.kind == "closed" and received.exchange.request.method == "STDIO":
+        reading = _Reading("refused", f"no session ({failure.message})", None)
+    elif reading.outcome == "success":
+        reading = _Reading("unexpected", problem, broken="PROTOCOL-REVISION-NEGOTIATED")
+    return _answer(call, received, reading)
+
+
+def _answer(call: Call, received: Received, reading: _Reading) -> McpAnswer:
+    return McpAnswer(
+        call, received.exchange, reading.outcome, reading.kinds, reading.result, reading.words, received, reading.broken
+    )
 
 
 def _read(exchange: Exchange, frame: Frame | None, binding: McpBinding) -> _Reading:
@@ -83,7 +101,7 @@ def _read(exchange: Exchange, frame: Frame | None, binding: McpBinding) -> _Read
     # Over stdio there is no status: 0.
     over_http = f"HTTP {response.status} {response.reason}".strip()
     if response.status >= 500:
-        return _Reading("server-error", over_http)
+        return _Reading("server-error", over_http, broken="HTTP-NO-SERVER-ERROR")
     if frame is None:
         kinds = REFUSING_STATUSES.get(response.status)
         words = f"{over_http} without a message that answers the call"
@@ -91,10 +109,11 @@ def _read(exchange: Exchange, frame: Frame | None, binding: McpBinding) -> _Read
     reading = _read_frame(frame, binding)
     if response.status in (0, 200):
         return reading
+    broken = "PROTOCOL-ERROR-MARKED" if reading.outcome == "success" else "PROTOCOL-ANSWERED"
     if reading.outcome == "refused" and response.status >= 400:
         kinds = reading.kinds if reading.kinds is not None else REFUSING_STATUSES.get(response.status)
         return _Reading("refused", f"{reading.words}, {over_http}", kinds)
-    return _Reading("unexpected", f"{reading.words}, but {over_http}")
+    return _Reading("unexpected", f"{reading.words}, but {over_http}", broken=broken)
 
 
 def _read_frame(frame: Frame, binding: McpBinding) -> _Reading:
@@ -103,17 +122,23 @@ def _read_frame(frame: Frame, binding: McpBinding) -> _Reading:
         code = (frame.text("error", "code") or b"without a code").decode("utf-8", "replace")[:40]
         return _Reading("refused", _with_kind(f"JSON-RPC error {code}", kinds), kinds)
     if not (frame.text("result") or b"").startswith(b"{"):
-        return _Reading("unexpected", "a result that is no object")
+        return _Reading("unexpected", "a result that is no object", broken="PROTOCOL-FRAME-SCHEMA")
     result_type = frame.text("result", "resultType")
     if result_type not in (None, b'"complete"') and frame.value("result", "resultType") != "complete":
-        return _Reading("unexpected", f"a result of type {_shown(result_type)} instead of a complete one")
+        return _Reading(
+            "unexpected",
+            f"a result of type {_shown(result_type)} instead of a complete one",
+            broken="PROTOCOL-FRAME-SCHEMA",
+        )
     is_error = frame.text("result", "isError")
     if is_error == b"true":
         kinds = _kinds(frame, binding)
         return _Reading("refused", _with_kind("isError", kinds), kinds)
     if is_error in (None, b"false"):
         return _Reading("success", "success", result=frame.text("result", "structuredContent") or b"")
-    return _Reading("unexpected", f"isError {_shown(is_error)}, which is no boolean")
+    return _Reading(
+        "unexpected", f"isError {_shown(is_error)}, which is no boolean", broken="PROTOCOL-IS-ERROR-BOOLEAN"
+    )
 
 
 def _kinds(frame: Frame, binding: McpBinding) -> Kinds | None:

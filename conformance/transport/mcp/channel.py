@@ -27,7 +27,8 @@ class Entrance:
 class Outgoing:
     """A message of ours: its bytes, and what the way to the server has to know about it.
 
-    ``method`` and ``tool`` are empty where the bytes are no request; ``operation`` is the name for reports.
+    ``method`` and ``tool`` are empty where the bytes are no request; ``operation`` and ``principal`` are names for
+    reports.
     """
 
     frame: bytes
@@ -35,6 +36,7 @@ class Outgoing:
     method: str = ""
     tool: str = ""
     operation: str = ""
+    principal: str = ""
     expects_answer: bool = True
     headers: HeaderChanges = field(default_factory=dict)
 

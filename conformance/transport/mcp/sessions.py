@@ -121,6 +121,8 @@ class McpSession:
         Raises:
             ValueError: arguments are not one JSON value.
         """
+        if not calls:
+            return []
         refused = self.open()
         if refused is not None:
             start()
@@ -180,7 +182,8 @@ class McpSession:
         number = next(self._numbers)
         params = call_params(call.operation.tool, call.arguments, request_meta(self.revision))
         frame = request_frame(number, "tools/call", params)
-        return Outgoing(frame, ("number", number), "tools/call", call.operation.tool, call.operation.name)
+        operation, label = call.operation, call.credential.label
+        return Outgoing(frame, ("number", number), "tools/call", operation.tool, operation.name, label)
 
     def _begin(self, revision: str) -> NotOpened | None:
         if revision == STATELESS:

@@ -16,7 +16,8 @@ _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^ \t\r\n,:\[\]{}"]++')
 _BETWEEN_BRACKETS: Final = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _PARSED_BYTES: Final = 1024 * 1024
-_scan = make_scanner(json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str, strict=False))
+_DECODER: Final = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str, strict=False)
+_scan = make_scanner(_DECODER)  # type: ignore[arg-type]  # the stubs take the scanner for its own argument
 _CLOSING: Final = {ord("{"): ord("}"), ord("["): ord("]")}
 
 

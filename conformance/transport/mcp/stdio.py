@@ -265,7 +265,7 @@ class StdioChannel(ChildListener):
         request = Request("STDIO", self._gateway.command.command, self._headers, outgoing.frame)
         frame, failure = awaited.frame, awaited.failure
         response = Response(0, "", (), frame.raw if frame is not None else b"") if failure is None else None
-        label = self._credential.label
+        label = outgoing.principal or self._credential.label
         exchange = Exchange(outgoing.operation, label, request, response, failure, elapsed)
         self._gateway.observe(exchange)
         return Received(exchange, frame, awaited.id_echoed, (), awaited.arrived or time.monotonic_ns())

@@ -19,7 +19,7 @@ from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.revisions import STATELESS
 from conformance.transport.mcp.sse import EventReader
 from conformance.transport.mcp.streaming import StreamingWire
-from conformance.transport.rest import _RATE_LIMIT_SECONDS, _RATE_LIMIT_TRIES, _retry_after
+from conformance.transport.rest import RATE_LIMIT_SECONDS, RATE_LIMIT_TRIES, retry_after
 from conformance.transport.wire import Origin, WireFault, WireLimits
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
@@ -116,14 +116,14 @@ class HttpChannel:
     def send(self, outgoing: Outgoing) -> Received:
         """Send one message. A 429 is waited for as Retry-After says, a bounded number of times."""
         waited = 0.0
-        for attempt in range(_RATE_LIMIT_TRIES):
+        for attempt in range(RATE_LIMIT_TRIES):
             received = self._send(outgoing)
             response = received.exchange.response
-            if response is None or response.status != 429 or attempt == _RATE_LIMIT_TRIES - 1:
+            if response is None or response.status != 429 or attempt == RATE_LIMIT_TRIES - 1:
                 break
-            pause = min(_retry_after(response), _RATE_LIMIT_SECONDS)
+            pause = min(retry_after(response), RATE_LIMIT_SECONDS)
             waited += pause
-            if waited > _RATE_LIMIT_SECONDS:
+            if waited > RATE_LIMIT_SECONDS:
                 break
             time.sleep(pause)
         return received
@@ -165,7 +165,7 @@ class HttpChannel:
             failure = fault.failure
         arrived = time.monotonic_ns()
         elapsed = time.perf_counter() - started
-        label = self._credential.label
+        label = outgoing.principal or self._credential.label
         exchange = Exchange(outgoing.operation, label, request, response, failure, elapsed)
         answer, id_echoed = watch.answer(response) if response is not None else (None, False)
         others = tuple(frame for frame in watch.frames if frame is not answer)

@@ -9,12 +9,12 @@ import h11
 
 from conformance.transport.exchange import Headers, Request, Response
 from conformance.transport.wire import (
-    _READ_SIZE,
+    READ_SIZE,
+    Connection,
     Wire,
     WireFault,
     WireLimits,
-    _Connection,
-    _response,
+    read_response,
     remaining,
 )
 
@@ -72,7 +72,7 @@ class StreamingWire(Wire):
             return connection
 
 
-class _WatchedConnection(_Connection):
+class _WatchedConnection(Connection):
     """A kept-alive connection that shows each answer to a watch while reading it."""
 
     watch: BodyWatch
@@ -87,7 +87,7 @@ class _WatchedConnection(_Connection):
             if not answer.has_enough:
                 raise
         assert answer.head is not None
-        return _response(answer.head, b"".join(answer.body))
+        return read_response(answer.head, b"".join(answer.body))
 
     def _next_event(self, deadline: float, *, begun: bool) -> object:
         while True:
@@ -95,7 +95,7 @@ class _WatchedConnection(_Connection):
             if event is not h11.NEED_DATA:
                 return event
             self.socket.settimeout(remaining(deadline))
-            received = self.socket.recv(_READ_SIZE)
+            received = self.socket.recv(READ_SIZE)
             if not received and not begun:
                 raise WireFault("closed", "the server closed the connection without an answer")
             self._protocol.receive_data(received)
@@ -122,7 +122,7 @@ class _PartialAnswer:
         """
         if isinstance(event, h11.Response):
             self.head = event
-            self._watch.begin(_response(event, b"").headers)
+            self._watch.begin(read_response(event, b"").headers)
         elif isinstance(event, h11.InformationalResponse):
             self._count(_INTERIM_BYTES)
         elif isinstance(event, h11.Data):

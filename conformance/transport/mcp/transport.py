@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from conformance.errors import UsageProblem
 from conformance.transport.exchange import Call, Credential, Observer
@@ -12,6 +13,7 @@ from conformance.transport.mcp.answers import McpAnswer
 from conformance.transport.mcp.binding import FULL, McpBinding
 from conformance.transport.mcp.channel import Channel, Entrance, HeaderChanges, Received
 from conformance.transport.mcp.discovery import Listing
+from conformance.transport.mcp.frames import call_params
 from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.revisions import REVISIONS
 from conformance.transport.mcp.sessions import McpSession, Negotiation
@@ -20,6 +22,8 @@ from conformance.transport.mcp.streamable_http import HttpGateway
 from conformance.transport.wire import WireLimits
 
 McpName = Literal["mcp-http", "mcp-stdio"]
+
+_FAREWELL_SECONDS: Final = 2.0
 
 
 class Gateway(Protocol):
@@ -126,14 +130,29 @@ class McpTransport:
         """Send all calls in one session before any answer is read; return the answers in the order of the calls."""
         return self.session(credential).call_together(calls)
 
+    def can_carry(self, arguments: bytes) -> bool:
+        """Tell whether a message can hold these arguments: they must be one JSON value."""
+        try:
+            call_params("", arguments, None)
+        except ValueError:
+            return False
+        return True
+
+    def restart(self) -> None:
+        """End the children of a server that has been restarted; over HTTP it says itself that a session is gone."""
+        if self.name == "mcp-stdio":
+            self.gateway.close()
+
     def close(self) -> None:
         """End all sessions and release connections and children."""
         with self._lock:
             sessions = [*self._sessions.values(), *self._more_sessions]
             self._sessions.clear()
             self._more_sessions.clear()
-        if self.name == "mcp-http":
-            for session in sessions:
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        for session in sessions:
+            # Children are ended all at once, by the gateway; a server that is slow to end sessions can keep the rest.
+            if self.name == "mcp-http" and time.monotonic() < deadline:
                 session.close()
         self.gateway.close()
 

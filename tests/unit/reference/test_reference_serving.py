@@ -35,9 +35,15 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]
     ) as process:
         assert process.stdout
         try:
-            lines = [process.stdout.readline() for _ in range(2)]
-            assert [line[:8] for line in lines] == ["target  ", "control "]
-            yield process, lines[0][8:].strip(), lines[1][8:].strip()
+            lines: list[str] = []
+            while not lines or not lines[-1].startswith("control "):
+                lines.append(process.stdout.readline())
+            assert [line[:8] for line in lines] in (
+                ["target  ", "mcp     ", "stdio   ", "control "],
+                ["target  ", "mcp     ", "control "],
+                ["target  ", "control "],
+            )
+            yield process, lines[0][8:].strip(), lines[-1][8:].strip()
         finally:
             process.kill()
 
