@@ -35,30 +35,34 @@ class LentPeople:
         """``rng`` gives the ids of the workspaces."""
         self._create = create
         self._rng = rng
-        self._left: list[str] = []
+        self._left: dict[str, list[str]] = {}
         self._households: dict[str, _Household] = {}
         self._lent: dict[str, int] = {}
 
-    def workspace(self) -> str:
-        """Return a workspace that no example has used."""
-        if not self._left:
-            workspaces = tuple(str(uuid.UUID(int=self._rng.getrandbits(128), version=4)) for _ in range(WORKSPACES))
-            household = _Household(workspaces, self._create(workspaces, "owner"))
-            self._households.update(dict.fromkeys(workspaces, household))
-            self._left = list(reversed(workspaces))
-        return self._left.pop()
+    def workspaces(self, count: int, circle: str = "") -> tuple[str, ...]:
+        """Return workspaces that no example has used, all of one household; those of two circles share nobody."""
+        left = self._left.setdefault(circle, [])
+        if len(left) < count:
+            ids = tuple(
+                str(uuid.UUID(int=self._rng.getrandbits(128), version=4)) for _ in range(max(WORKSPACES, count))
+            )
+            household = _Household(ids, self._create(ids, "owner"))
+            self._households.update(dict.fromkeys(ids, household))
+            left[:] = reversed(ids)
+        return tuple(left.pop() for _ in range(count))
 
     def has(self, workspace_id: str) -> bool:
         """Tell whether the workspace is one that was lent."""
         return workspace_id in self._households
 
-    def member(self, workspace_id: str, label: str) -> Principal | None:
-        """Return a member of a workspace that was lent, each time another one, the owner first."""
-        household = self._households.get(workspace_id)
-        if household is None:
+    def member(self, workspace_ids: tuple[str, ...], label: str) -> Principal | None:
+        """Return a member of lent workspaces of one household, each time another one, the owner first."""
+        households = {id(household): household for each in workspace_ids if (household := self._households.get(each))}
+        if len(households) != 1 or not all(map(self.has, workspace_ids)):
             return None
-        number = self._lent.get(workspace_id, 0)
-        self._lent[workspace_id] = number + 1
+        (household,) = households.values()
+        number = max(self._lent.get(each, 0) for each in workspace_ids)
+        self._lent.update(dict.fromkeys(workspace_ids, number + 1))
         if number == 0:
             return replace(household.owner, label=label)
         if number > len(household.others):

@@ -130,6 +130,7 @@ class Stage:
         self._frozen: dict[str, int] = {}
         self._populated: set[str] = set()
         self._homes: dict[str, str] = {}
+        self._tokens: dict[tuple[str, tuple[str, ...]], Principal] = {}
         # Over MCP each person has a session or a child process.
         lends = target.transport != "rest" and {"principals", "seed"} <= capabilities.names
         self._people = LentPeople(self._create_member, rng) if lends else None
@@ -158,16 +159,27 @@ class Stage:
     def _create_member(self, workspace_ids: tuple[str, ...], label: str) -> Principal:
         return self.control.create_principal((self.scope,), workspace_ids, label)
 
-    def workspace(self, rng: random.Random) -> str:
-        """Return the id of a workspace for an example that makes its people itself."""
-        return self._people.workspace() if self._people else fresh_uuid(rng)
+    def workspaces(self, rng: random.Random, count: int) -> tuple[str, ...]:
+        """Return the ids of workspaces for an example that makes its people itself; they may have the same people."""
+        return self._people.workspaces(count) if self._people else tuple(fresh_uuid(rng) for _ in range(count))
+
+    def elsewhere(self, rng: random.Random) -> str:
+        """Return the id of a workspace of strangers: nobody in it is in a workspace of the example beside them."""
+        return self._people.workspaces(1, "strangers")[0] if self._people else fresh_uuid(rng)
+
+    def token(self, principal: Principal, scopes: tuple[str, ...], label: str) -> Principal:
+        """Return the person with a further token of these scopes; one is enough, however often it is asked for."""
+        key = (principal.principal_id, scopes)
+        if key not in self._tokens:
+            self._tokens[key] = self.control.create_token(principal, scopes)
+        return replace(self._tokens[key], label=label, workspace_ids=principal.workspace_ids)
 
     def _home(self, workspace_id: str) -> str:
         """Return the workspace that stands for one of that id: where people are lent, one of theirs."""
         if self._people is None or self._people.has(workspace_id) or workspace_id in self._populated:
             return workspace_id
         if workspace_id not in self._homes:
-            self._homes[workspace_id] = self._people.workspace()
+            (self._homes[workspace_id],) = self._people.workspaces(1)
         return self._homes[workspace_id]
 
     def lacks(self, needs: Iterable[str]) -> str | None:
@@ -284,9 +296,9 @@ class Stage:
         """Return somebody who has the contract's scope in that one workspace and no part in an example yet."""
         if len(workspace_ids) == 1 and workspace_ids[0] in self._first_members:
             return replace(self._first_members.pop(workspace_ids[0]), label=label)
-        if self._people is None or len(workspace_ids) > 1:
+        if self._people is None:
             return None
-        return self._people.member(workspace_ids[0] if workspace_ids else self._people.workspace(), label)
+        return self._people.member(workspace_ids or self._people.workspaces(1), label)
 
     def with_scopes(self, scene: Scene, scopes: tuple[str, ...]) -> tuple[Scene, Credential]:
         """Return a scene and a credential of its owner that has other scopes than the contract's.
@@ -298,7 +310,7 @@ class Stage:
         if self._control is None:
             return scene, self.principal(scene.rng, label="without scope").credential
         if "tokens" in self.capabilities.names:
-            return scene, replace(self._control.create_token(scene.principal, scopes), label=label).credential
+            return scene, self.token(scene.principal, scopes, label).credential
         document = plain_document(scene.rng, self.now())
         owner = self.principal(scene.rng, scopes=scopes, workspace_ids=(document.workspace_id,), label=label)
         return replace(self.seeded(scene.rng, document, owner), readable=False), owner.credential

@@ -257,8 +257,9 @@ def rounds(session: Session, *, standing_clock: bool = False) -> Iterator[Round]
     """
     stage, ways = session.stage, releases(session.transport)
     now = stage.now()
-    documents = [_document(session.rng, now) for _ in range(session.settings.examples("races"))]
-    owner = stage.principal(session.rng, workspace_ids=tuple(document.workspace_id for document in documents))
+    workspaces = stage.workspaces(session.rng, session.settings.examples("races"))
+    documents = [_document(session.rng, now, workspace_id) for workspace_id in workspaces]
+    owner = stage.principal(session.rng, workspace_ids=workspaces)
     for number, document in enumerate(documents):
         if standing_clock:
             stage.set_clock(document.workspace_id, now)
@@ -266,5 +267,5 @@ def rounds(session: Session, *, standing_clock: bool = False) -> Iterator[Round]
         yield Round(session, scene, ways[number % len(ways)], number)
 
 
-def _document(rng: random.Random, now: int) -> Document:
-    return archivable(rng, now, expires_in=DAY - 10 * MINUTE)
+def _document(rng: random.Random, now: int, workspace_id: str) -> Document:
+    return archivable(rng, now, expires_in=DAY - 10 * MINUTE, workspace_id=workspace_id)

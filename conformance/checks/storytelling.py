@@ -68,7 +68,7 @@ class Teller:
         self.freedoms: set[tuple[str, str]] = set()
         target = session.target
         self.story = Story((target.control_url or "").rstrip("/"), control_token=target.control_token is not None)
-        self._workspace_id = session.stage.workspace(session.rng)
+        (self._workspace_id,) = session.stage.workspaces(session.rng, 1)
         self._clock = now
         self._clock_set = False
         self._people: dict[str, Principal] = {}
@@ -307,7 +307,7 @@ class Teller:
         else:
             # Another scope beside the contract's: keys belong to the person and not to the grant.
             scopes = (stage.scope, "agent:publish") if caller.scoped else ()
-            made = replace(stage.control.create_token(self._principal(caller.person), scopes), label=label)
+            made = stage.token(self._principal(caller.person), scopes, label)
             self.story.token(caller.person, label, {"scopes": list(scopes)})
         self._people[label] = made
         return made

@@ -273,7 +273,7 @@ _NEIGHBOURS = ("same-evidence", "same-person", "same-person-other-workspace", "o
 def test_an_archive_touches_nothing_else(neighbour: str, session: Session) -> None:
     """A neighbour in the workspace, of the same person, with the same evidence, or archived before stays as it is."""
     rng, stage = session.rng, session.stage
-    workspaces = (fresh_uuid(rng), fresh_uuid(rng))
+    workspaces = stage.workspaces(rng, 2)
     owner = stage.principal(rng, workspace_ids=workspaces)
     here, now = workspaces[0], stage.now()
     document = compose(rng, now, PLANS["every-status"], workspace_id=here)
@@ -316,7 +316,7 @@ def test_an_unknown_conversation_cannot_be_archived(form: str, session: Session,
 def test_an_archive_under_another_workspace_is_refused(workspace: str, session: Session, record: Recorder) -> None:
     """Under one's other workspace, or an unknown one, the conversation is not found, and stays as it is."""
     rng, stage = session.rng, session.stage
-    here, there = fresh_uuid(rng), fresh_uuid(rng)
+    here, there = stage.workspaces(rng, 2) if workspace == "own" else (*stage.workspaces(rng, 1), fresh_uuid(rng))
     owner = stage.principal(rng, workspace_ids=(here, there) if workspace == "own" else (here,))
     scene = stage.seeded(rng, compose(rng, stage.now(), PLANS["every-status"], workspace_id=here), owner)
     seen = [(scene, read_all(session, scene))]
@@ -332,7 +332,7 @@ def test_an_archive_under_another_workspace_is_refused(workspace: str, session: 
 def test_another_user_cannot_archive(place: str, session: Session, record: Recorder) -> None:
     """Another person, a member of the workspace or not, is refused, and the conversation stays as it is."""
     scene = _scene(session)
-    workspace_id = scene.workspace_id if place == "same-workspace" else fresh_uuid(session.rng)
+    workspace_id = scene.workspace_id if place == "same-workspace" else session.stage.elsewhere(session.rng)
     other = session.stage.principal(session.rng, workspace_ids=(workspace_id,), label="other user")
     seen = [(scene, read_all(session, scene))]
     answer, _ = archive(session, scene, credential=other.credential)

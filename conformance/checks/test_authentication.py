@@ -126,7 +126,7 @@ def test_an_unknown_token_is_refused(attempt: tuple[Operation, str], session: Se
     """A token that was never issued: unauthenticated, no content, no change."""
     operation, name = attempt
     scene = session.shared_scene("input")
-    token = unknown_tokens(scene.principal.token, session.rng)[name]
+    token = unknown_tokens(scene.principal.token, session.random("unknown token"))[name]
     if not token or token == scene.principal.token:
         pytest.skip("the reader's token has no such neighbour")
     credential = Credential.bearer(f"nobody ({name} token)", token)

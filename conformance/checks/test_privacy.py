@@ -129,7 +129,7 @@ class _Stranger:
         """Return the stranger with a conversation of their own: in the same workspace for a member."""
         stage, rng = session.stage, session.rng
         now = stage.now()
-        workspace_id = scene.workspace_id if self.is_member else fresh_uuid(rng)
+        workspace_id = scene.workspace_id if self.is_member else stage.elsewhere(rng)
         person = stage.principal(rng, workspace_ids=(workspace_id,), label="other person")
         document = expiring(rng, now, now + DAY - 10 * MINUTE, workspace_id=workspace_id)
         return stage.seeded(rng, document, person)
@@ -153,7 +153,7 @@ def test_another_person_sees_nothing(attempt: tuple[str, str], session: Session)
     scene, archived = _seed(session, "" if state == "available" else state)
     known = needed(session)
     stage, rng = session.stage, session.rng
-    workspace_id = scene.workspace_id if _STRANGERS[name].is_member else fresh_uuid(rng)
+    workspace_id = scene.workspace_id if _STRANGERS[name].is_member else stage.elsewhere(rng)
     person = stage.principal(rng, workspace_ids=(workspace_id,), label="other person")
     private = markers(seeded(scene)) | title_markers(seeded(scene))
 

@@ -165,7 +165,7 @@ def test_a_run_of_another_conversation_is_not_found(place: str, session: Session
 
 def _two_of_one_person(session: Session, place: str) -> tuple[Scene, Scene]:
     """Return two conversations of one person, in one workspace or in two."""
-    workspaces = (fresh_uuid(session.rng), fresh_uuid(session.rng))
+    workspaces = session.stage.workspaces(session.rng, 2)
     owner = session.stage.principal(session.rng, workspace_ids=workspaces)
     second = workspaces[1 if place == "other-workspace" else 0]
     return (
@@ -192,7 +192,7 @@ def test_a_conversation_of_another_workspace_is_not_found(
     scene, other = _two_of_one_person(session, "other-workspace")
     workspace_id = other.workspace_id
     if place != "own":
-        workspace_id = fresh_uuid(session.rng)
+        workspace_id = session.stage.elsewhere(session.rng)
     if place == "foreign":
         session.stage.principal(session.rng, workspace_ids=(workspace_id,), label="other user")
     seen = [(scene, read_all(session, scene))]
@@ -209,8 +209,8 @@ def test_any_token_of_a_person_reads(scopes: str, session: Session) -> None:
     """With another of the owner's tokens, of the same scope or of more, every read shows what the first one shows."""
     scene = _one_run(session)
     more = ("agent:publish",) if scopes == "more-scopes" else ()
-    token = session.stage.control.create_token(scene.principal, (session.stage.scope, *more))
-    credential = replace(token.credential, label="owner with another token")
+    scopes_of_token = (session.stage.scope, *more)
+    credential = session.stage.token(scene.principal, scopes_of_token, "owner with another token").credential
     first = read_all(session, scene)
     again = read_all(session, scene, "READ-OTHER-TOKEN", "a read with another token of the owner", credential)
     must_hold(changes(first, again, "READ-OTHER-TOKEN", "changing to another token of the owner"))

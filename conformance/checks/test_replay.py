@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases.conversations import DAY, WITH_QUESTION, Document, Plan, RunPlan, compose, title_markers
@@ -219,8 +219,7 @@ def test_another_token_of_the_person_replays(scopes: str, session: Session) -> N
 
 
 def _other_token(session: Session, scene: Scene, scopes: tuple[str, ...]) -> Credential:
-    token = session.stage.control.create_token(scene.principal, scopes)
-    return replace(token.credential, label="owner with another token")
+    return session.stage.token(scene.principal, scopes, "owner with another token").credential
 
 
 @needs("seed", "tokens")
@@ -252,7 +251,7 @@ def test_another_user_does_not_get_the_result(place: str, session: Session) -> N
     """Somebody else who sends my attempt, key and all, is refused as for any conversation that is not theirs."""
     first = _applied(session)
     scene = first.scene
-    workspace_id = scene.workspace_id if place == "same-workspace" else fresh_uuid(session.rng)
+    workspace_id = scene.workspace_id if place == "same-workspace" else session.stage.elsewhere(session.rng)
     other = session.stage.principal(session.rng, workspace_ids=(workspace_id,), label="other user")
     seen = [(scene, read_all(session, scene, *_READ_BACK))]
     answer, _ = archive(session, scene, credential=other.credential, **first.arguments)
@@ -297,7 +296,7 @@ _OTHER_ARGUMENTS = (
 def test_a_used_key_with_other_arguments_conflicts(other: str, session: Session, record: Recorder) -> None:
     """The key of an applied attempt, with one argument changed, is a conflict that changes nothing here or there."""
     rng, stage = session.rng, session.stage
-    workspaces = (fresh_uuid(rng), fresh_uuid(rng))
+    workspaces = stage.workspaces(rng, 2)
     owner = stage.principal(rng, workspace_ids=workspaces)
     document = _document(session, workspaces[0])
     first = _applied(session, stage.seeded(rng, document, owner))
