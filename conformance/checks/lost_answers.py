@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conformance.session import Session
-from conformance.transport.exchange import Answer, Call, Exchange, Failure, Request
+from conformance.transport.exchange import Answer, Call, Exchange, Failure
 from conformance.transport.wire import WireFault, connect, remaining
 
 
@@ -45,21 +45,20 @@ def send_and_drop(session: Session, call: Call, drop: Drop) -> Exchange:
 
     Whatever the target does with the connection is no failure: it was the suite that went away.
     """
-    transport = session.rest
-    origin, method, path = transport.wire.origin, transport.binding.method, transport.path(call.operation)
-    body, headers = call.arguments, transport.headers(call.credential, call.arguments)
-    head = "".join((f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in headers), "\r\n"))
-    deadline = time.monotonic() + transport.wire.limits.seconds
+    prepared = session.transport.prepare(call)
+    request, wire = prepared.request, prepared.wire
+    lines = (f"{request.method} {prepared.path} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers))
+    head = "".join(f"{line}\r\n" for line in (*lines, ""))
+    deadline = time.monotonic() + wire.limits.seconds
     started = time.perf_counter()
-    with contextlib.suppress(OSError, WireFault), contextlib.closing(connect(origin, deadline)) as connection:
+    with contextlib.suppress(OSError, WireFault), contextlib.closing(connect(wire.origin, deadline)) as connection:
         connection.settimeout(remaining(deadline))
-        connection.sendall(head.encode("latin-1") + drop.sent(body))
+        connection.sendall(head.encode("latin-1") + drop.sent(request.body))
         if drop.awaits == "answer":
             select.select([connection], [], [], remaining(deadline))
         elif drop.awaits == "byte":
             connection.recv(1)
     session.exchanges += 1
-    request = Request(method, f"{origin.scheme}://{origin.authority}{path}", headers, body)
     failure = Failure("closed", f"the suite dropped the connection {drop.what}")
     elapsed = time.perf_counter() - started
     return Exchange(call.operation.name, call.credential.label, request, None, failure, elapsed)

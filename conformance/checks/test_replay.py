@@ -347,7 +347,6 @@ def test_a_key_whose_attempt_was_refused_is_free_or_bound(first: str, session: S
     record.freedom("OPEN-REFUSED-KEY", "free" if is_free else "bound")
 
 
-@over("rest")
 @needs("seed")
 @cases("point", each("REPLAY-LOST-ANSWER", DROPS, *_ALSO))
 def test_an_attempt_whose_answer_was_lost_is_applied_once(point: str, session: Session) -> None:

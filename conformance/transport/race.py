@@ -13,13 +13,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import h11
 
-from conformance.transport.exchange import Answer, Call, Exchange, Request, Response, Transport
+from conformance.transport.exchange import Answer, Call, Response, Transport
+from conformance.transport.mcp.streaming import WatchedConnection
+from conformance.transport.mcp.transport import McpTransport
+from conformance.transport.prepared import Prepare, Prepared
 from conformance.transport.rest import RestTransport
-from conformance.transport.wire import Connection, WireFault, as_wire_fault
+from conformance.transport.wire import WireFault, as_wire_fault
 
 Release: TypeAlias = Literal["barrier", "last byte"]
 
@@ -60,7 +63,11 @@ class Racing(Protocol):
 
 def releases(transport: Transport) -> tuple[Release, ...]:
     """Return the ways in which calls can be released over a transport."""
-    return ("barrier", "last byte") if isinstance(transport, RestTransport) else ("barrier",)
+    return ("barrier", "last byte") if _is_over_http(transport) else ("barrier",)
+
+
+def _is_over_http(transport: Transport) -> TypeGuard[RestTransport | McpTransport]:
+    return isinstance(transport, RestTransport | McpTransport) and transport.name != "mcp-stdio"
 
 
 def race(
@@ -104,10 +111,8 @@ def _clients(
 ) -> list[list[Timed]]:
     if isinstance(transport, Racing):
         return transport.release_together(scripts, start)
-    if isinstance(transport, RestTransport):
-        # Raced exchanges are observed like all others, but from one thread.
-        racer = _RestRacer(transport.wire, transport.binding, transport._observe)  # noqa: SLF001
-        return racer.release_together(scripts, release, start)
+    if _is_over_http(transport):
+        return _HttpRacer(transport).release_together(scripts, release, start)
     return _by_threads(transport, scripts, start)
 
 
@@ -142,15 +147,19 @@ def timed_call(transport: Transport, call: Call) -> Timed:
     return Timed(transport.call(call), called, time.monotonic_ns())
 
 
-class _RestRacer(RestTransport):
-    """Reads exchanges as the ``rest`` transport does, over connections that are made for one race."""
+class _HttpRacer:
+    """Sends prepared calls over connections that are made for one race."""
+
+    def __init__(self, transport: RestTransport | McpTransport) -> None:
+        self._transport = transport
 
     def release_together(
         self, scripts: Sequence[Sequence[Call]], release: Release, start: Callable[[], None]
     ) -> list[list[Timed]]:
+        clients = [_Client(self._transport.prepare, script) for script in scripts]
         # A server that serves one connection at a time would wait for an idle one and leave those of the race alone.
-        self.wire.close()
-        clients = [_Client(self, script) for script in scripts]
+        for client in clients:
+            client.first.wire.close()
         held = release == "last byte"
         barrier, released = threading.Barrier(len(clients) + 1, timeout=_BARRIER_SECONDS), threading.Event()
         with ThreadPoolExecutor(len(clients)) as pool:
@@ -170,43 +179,29 @@ class _RestRacer(RestTransport):
         for timed in (timed for client in played for timed in client):
             # A call without an answer is judged as part of the race; it does not show that the target is gone.
             if timed.answer.exchange.response is not None:
-                self._observe(timed.answer.exchange)
+                # Raced exchanges are observed like all others, but from one thread.
+                self._transport.observe(timed.answer.exchange)
         return played
-
-    def request(self, call: Call) -> tuple[str, Request]:
-        """Return the path and the request of a call."""
-        origin, path = self.wire.origin, self.path(call.operation)
-        headers = self.headers(call.credential, call.arguments)
-        return path, Request(
-            self.binding.method, f"{origin.scheme}://{origin.authority}{path}", headers, call.arguments
-        )
-
-    def answer(self, call: Call, request: Request, came: Response | WireFault, elapsed: float) -> Answer:
-        """Return the answer that a response, or the lack of one, amounts to."""
-        response = came if isinstance(came, Response) else None
-        failure = came.failure if isinstance(came, WireFault) else None
-        label = call.credential.label
-        return self._answer(call, Exchange(call.operation.name, label, request, response, failure, elapsed))
 
 
 class _Client:
     """One client of a race: its script and its connection. Its thread does all but ``send_last_byte``."""
 
-    def __init__(self, racer: _RestRacer, script: Sequence[Call]) -> None:
-        self._racer = racer
+    def __init__(self, prepare: Prepare, script: Sequence[Call]) -> None:
+        self.first = prepare(script[0])
+        self._prepare = prepare
         self._script = script
         self._connection: _SplitConnection | None = None
         self._fault: WireFault | None = None
 
     def play(self, barrier: threading.Barrier, released: threading.Event, *, held: bool) -> list[Timed]:
         """Get ready, wait for all others, and make the calls."""
-        wire, timed = self._racer.wire, list[Timed]()
-        path, request = self._racer.request(self._script[0])
+        prepared, timed = self.first, list[Timed]()
         called = time.monotonic_ns()
-        deadline = time.monotonic() + wire.limits.seconds
+        deadline = time.monotonic() + prepared.wire.limits.seconds
         try:
-            self._connection = _SplitConnection(wire.origin, wire.limits, deadline)
-            self._connection.load(request, path)
+            self._connection = _connection(prepared, deadline)
+            self._connection.load(prepared)
             if held:
                 called = time.monotonic_ns()
                 self._connection.send_all_but_last(deadline)
@@ -217,16 +212,18 @@ class _Client:
         released.wait()
         try:
             for number, call in enumerate(self._script):
-                path, request = self._racer.request(call)
+                if number:
+                    prepared = self._prepare(call)
                 if number or not held:
                     called = time.monotonic_ns()
-                    deadline = time.monotonic() + wire.limits.seconds
-                came = self._come(path, request, deadline, number=number, held=held)
+                    deadline = time.monotonic() + prepared.wire.limits.seconds
+                came = self._come(prepared, deadline, number=number, held=held)
                 returned = time.monotonic_ns()
-                timed.append(
-                    Timed(self._racer.answer(call, request, came, (returned - called) / 1e9), called, returned)
-                )
-                if isinstance(came, WireFault):
+                response = came if isinstance(came, Response) else None
+                failure = came.failure if isinstance(came, WireFault) else None
+                answer = prepared.finish(response, failure, (returned - called) / 1e9)
+                timed.append(Timed(answer, called, returned))
+                if failure is not None:
                     break
         finally:
             if self._connection is not None:
@@ -240,37 +237,41 @@ class _Client:
             with suppress(OSError):
                 self._connection.send_last()
 
-    def _come(self, path: str, request: Request, deadline: float, *, number: int, held: bool) -> Response | WireFault:
+    def _come(self, prepared: Prepared, deadline: float, *, number: int, held: bool) -> Response | WireFault:
         if self._fault is not None or self._connection is None:
             return self._fault or WireFault("unreachable", "no connection")
         try:
             if number:
-                self._renew(deadline)
-                self._connection.load(request, path)
+                self._renew(prepared, deadline)
+                self._connection.load(prepared)
             if number or not held:
                 self._connection.send_loaded(deadline)
             return self._connection.receive(deadline)
         except WireFault as fault:
             return fault
 
-    def _renew(self, deadline: float) -> None:
+    def _renew(self, prepared: Prepared, deadline: float) -> None:
         """Make the connection ready for another request, or make another connection."""
-        wire = self._racer.wire
         assert self._connection is not None
         if not (self._connection.reusable() and self._connection.is_idle()):
             self._connection.close()
-            self._connection = _SplitConnection(wire.origin, wire.limits, deadline)
+            self._connection = _connection(prepared, deadline)
 
 
-class _SplitConnection(Connection):
+def _connection(prepared: Prepared, deadline: float) -> _SplitConnection:
+    return _SplitConnection(prepared.wire.origin, prepared.wire.limits, deadline)
+
+
+class _SplitConnection(WatchedConnection):
     """A connection on which sending a request and reading its answer are separate steps."""
 
     _loaded = b""
 
-    def load(self, request: Request, path: str) -> None:
+    def load(self, prepared: Prepared) -> None:
         """Write the request into memory."""
+        request, self.watch = prepared.request, prepared.watch
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers]
-        events = [h11.Request(method=request.method, target=path, headers=headers), h11.Data(request.body)]
+        events = [h11.Request(method=request.method, target=prepared.path, headers=headers), h11.Data(request.body)]
         parts = [self._protocol.send(event) for event in (*events, h11.EndOfMessage())]
         self._loaded = b"".join(part for part in parts if part)
 

@@ -20,6 +20,7 @@ from conformance.transport.exchange import (
     Request,
     Response,
 )
+from conformance.transport.prepared import Prepared
 from conformance.transport.wire import Wire, WireFault
 
 STATUS_KINDS: Mapping[int, frozenset[ErrorKind]] = {
@@ -58,7 +59,7 @@ class RestTransport:
     def __init__(self, wire: Wire, binding: RestBinding, observer: Observer) -> None:
         self.wire = wire
         self.binding = binding
-        self._observe = observer
+        self.observe = observer
 
     def path(self, operation: Operation) -> str:
         """The request path of an operation on this target, prefix included."""
@@ -66,12 +67,28 @@ class RestTransport:
 
     def call(self, call: Call) -> Answer:
         """Send one call. A 429 is waited for as Retry-After says, a bounded number of times."""
+        return self.call_with_headers(call, {})
+
+    def call_with_headers(self, call: Call, more: Mapping[str, str]) -> Answer:
+        """Send one call with more headers."""
         path = self.path(call.operation)
-        headers = self.headers(call.credential, call.arguments)
+        headers = (*self.headers(call.credential, call.arguments), *more.items())
         exchange = self.send_patiently(
             self.binding.method, path, headers, call.arguments, call.operation.name, call.credential.label
         )
         return self._answer(call, exchange)
+
+    def prepare(self, call: Call) -> Prepared:
+        """Return the call's request, for whoever sends it in a way of their own."""
+        path, headers = self.path(call.operation), self.headers(call.credential, call.arguments)
+        origin = self.wire.origin
+        request = Request(self.binding.method, f"{origin.scheme}://{origin.authority}{path}", headers, call.arguments)
+
+        def finish(response: Response | None, failure: Failure | None, elapsed: float) -> Answer:
+            label = call.credential.label
+            return self._answer(call, Exchange(call.operation.name, label, request, response, failure, elapsed))
+
+        return Prepared(self.wire, path, request, finish)
 
     def send_patiently(
         self, method: str, path: str, headers: Headers, body: bytes, operation: str, label: str
@@ -113,7 +130,7 @@ class RestTransport:
         except WireFault as fault:
             failure = fault.failure
         exchange = Exchange(operation, label, request, response, failure, time.perf_counter() - started)
-        self._observe(exchange)
+        self.observe(exchange)
         return exchange
 
     def _answer(self, call: Call, exchange: Exchange) -> Answer:

@@ -170,7 +170,7 @@ def session_on(server: RawServer) -> Session:
     """Return what of a session the sending of lost calls needs."""
     wire = Wire(Origin.parse(server.url, "test"), WireLimits(seconds=5.0))
     transport = RestTransport(wire, RestBinding(), lambda _: None)
-    return cast("Session", SimpleNamespace(rest=transport, exchanges=0))
+    return cast("Session", SimpleNamespace(transport=transport, exchanges=0))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_connection_is_dropped_where_it_should_be(point: str, expected: bytes)
 
     with raw_server(reply) as server:
         session = session_on(server)
-        with closing(session.rest):
+        with closing(session.transport):
             lost = send_and_drop(session, CALL, DROPS[point])
         assert arrived.wait(10)
         assert expected == server.requests[0].partition(b"\r\n\r\n")[2]
@@ -208,9 +208,9 @@ def test_a_lost_call_is_the_ordinary_call() -> None:
     """Byte for byte in head and body, so that its copy is the same attempt."""
     with raw_server(sending(response())) as server:
         session = session_on(server)
-        with closing(session.rest):
+        with closing(session.transport):
             send_and_drop(session, CALL, DROPS["first-byte"])
-            session.rest.call(CALL)
+            session.transport.call(CALL)
         assert server.requests[0] == server.requests[1]
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.errors import SuiteFault
-from conformance.transport.exchange import Call
+from conformance.errors import CouldNotRun, SuiteFault
+from conformance.transport.exchange import Call, Failure, Response
 from conformance.transport.mcp.answers import McpAnswer, not_opened, read_answer
 from conformance.transport.mcp.binding import McpBinding
 from conformance.transport.mcp.channel import Channel, HeaderChanges, Outgoing, Received
@@ -34,6 +34,8 @@ from conformance.transport.mcp.revisions import (
     newest_common,
     request_meta,
 )
+from conformance.transport.mcp.streamable_http import HttpChannel
+from conformance.transport.prepared import Prepared
 
 _UNSUPPORTED_REVISION = -32022
 _SAYS_WHO_AND_NOT_WHAT = frozenset({401, 403, 429})
@@ -97,8 +99,10 @@ class McpSession:
                 revision = self._negotiation.settled()
                 return self._begin(revision) if revision else self._negotiate()
 
-    def call(self, call: Call) -> McpAnswer:
+    def call(self, call: Call, headers: HeaderChanges | None = None) -> McpAnswer:
         """Call a tool and return what came of it; a refusal to open the session is the answer to the call.
+
+        ``headers`` change those of HTTP.
 
         Raises:
             ValueError: the arguments are not one JSON value, so that no message can carry them.
@@ -107,13 +111,32 @@ class McpSession:
         if refused is not None:
             call_params(call.operation.tool, call.arguments, None)
             return not_opened(call, refused.received, refused.problem, self._binding)
-        received = self._channel.send(self._outgoing(call))
+        received = self._channel.send(self._outgoing(call, headers))
         if self._channel.dropped_by(received):
             refused = self.open()
             if refused is not None:
                 return not_opened(call, refused.received, refused.problem, self._binding)
-            received = self._channel.send(self._outgoing(call))
+            received = self._channel.send(self._outgoing(call, headers))
         return read_answer(call, received, self._binding)
+
+    def prepare(self, call: Call) -> Prepared:
+        """Return the request of a call over HTTP, for whoever sends it in a way of their own.
+
+        Raises:
+            CouldNotRun: there is no session to send it in.
+        """
+        refused = self.open()
+        if refused is not None:
+            said = not_opened(call, refused.received, refused.problem, self._binding).status
+            raise CouldNotRun(f"the target opens no session for {call.credential.label} ({said})", "Look at its log.")
+        if not isinstance(self._channel, HttpChannel):
+            raise SuiteFault("only over HTTP can a call be sent in a way of one's own")
+        prepared = self._channel.prepare(self._outgoing(call))
+
+        def finish(response: Response | None, failure: Failure | None, elapsed: float) -> McpAnswer:
+            return read_answer(call, prepared.finish(response, failure, elapsed), self._binding)
+
+        return Prepared(prepared.wire, prepared.path, prepared.request, finish, prepared.watch)
 
     def call_together(self, calls: Sequence[Call], start: Callable[[], None] = lambda: None) -> list[McpAnswer]:
         """Send all calls before any answer is read; return the answers in the order of the calls.
@@ -178,12 +201,13 @@ class McpSession:
     def _opened_or_refused(self) -> NotOpened | None:
         return self.open() if self._opens_itself else None
 
-    def _outgoing(self, call: Call) -> Outgoing:
+    def _outgoing(self, call: Call, headers: HeaderChanges | None = None) -> Outgoing:
         number = next(self._numbers)
         params = call_params(call.operation.tool, call.arguments, request_meta(self.revision))
         frame = request_frame(number, "tools/call", params)
         operation, label = call.operation, call.credential.label
-        return Outgoing(frame, ("number", number), "tools/call", operation.tool, operation.name, label)
+        names = ("tools/call", operation.tool, operation.name, label)
+        return Outgoing(frame, ("number", number), *names, headers=headers or {})
 
     def _begin(self, revision: str) -> NotOpened | None:
         if revision == STATELESS:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,12 +20,24 @@ from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.revisions import STATELESS
 from conformance.transport.mcp.sse import EventReader
 from conformance.transport.mcp.streaming import StreamingWire
+from conformance.transport.prepared import BodyWatch, Finish
 from conformance.transport.rest import RATE_LIMIT_SECONDS, RATE_LIMIT_TRIES, retry_after
 from conformance.transport.wire import Origin, WireFault, WireLimits
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _HEADER_SAFE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _ENCODED: Final = re.compile(r"=\?base64\?.*\?=")
+
+
+@dataclass(frozen=True)
+class PreparedMessage:
+    """A request that carries a message, and how to read what comes of it."""
+
+    wire: StreamingWire
+    path: str
+    request: Request
+    watch: BodyWatch
+    finish: Finish[Received]
 
 
 class HttpGateway:
@@ -34,7 +47,7 @@ class HttpGateway:
         self.url = url
         self._binding = binding
         self._limits = limits
-        self._observe = observer
+        self.observe = observer
         self._journal = journal
         self._wires: dict[tuple[str, str, int], StreamingWire] = {}
         self._lock = threading.Lock()
@@ -50,7 +63,7 @@ class HttpGateway:
         url = profile.url or self.url
         if entrance.output_schemas and entrance.profile != CORE:
             url = self._binding.output_schemas_url or url
-        return HttpChannel(self.wire(url), url, profile.headers, entrance, self._observe, self._journal)
+        return HttpChannel(self.wire(url), url, profile.headers, entrance, self.observe, self._journal)
 
     def wire(self, url: str) -> StreamingWire:
         """Return the connections to the origin of a URL."""
@@ -153,25 +166,34 @@ class HttpChannel:
         except WireFault:
             return
 
-    def _send(self, outgoing: Outgoing) -> Received:
+    def prepare(self, outgoing: Outgoing) -> PreparedMessage:
+        """Return the request that carries a message, for whoever sends it in a way of their own."""
         request = Request("POST", self._url, self._all_headers(outgoing), outgoing.frame)
         watch = _Answers(outgoing.identifier)
+
+        def finish(response: Response | None, failure: Failure | None, elapsed: float) -> Received:
+            arrived = time.monotonic_ns()
+            label = outgoing.principal or self._credential.label
+            exchange = Exchange(outgoing.operation, label, request, response, failure, elapsed)
+            answer, id_echoed = watch.answer(response) if response is not None else (None, False)
+            others = tuple(frame for frame in watch.frames if frame is not answer)
+            self._note(outgoing, answer, others, watch.strays)
+            return Received(exchange, answer, id_echoed, others, arrived)
+
+        return PreparedMessage(self._wire, self._path, request, watch, finish)
+
+    def _send(self, outgoing: Outgoing) -> Received:
+        prepared = self.prepare(outgoing)
         started = time.perf_counter()
         response: Response | None = None
         failure: Failure | None = None
         try:
-            response = self._wire.send_watched(request, self._path, watch)
+            response = self._wire.send_watched(prepared.request, self._path, prepared.watch)
         except WireFault as fault:
             failure = fault.failure
-        arrived = time.monotonic_ns()
-        elapsed = time.perf_counter() - started
-        label = outgoing.principal or self._credential.label
-        exchange = Exchange(outgoing.operation, label, request, response, failure, elapsed)
-        answer, id_echoed = watch.answer(response) if response is not None else (None, False)
-        others = tuple(frame for frame in watch.frames if frame is not answer)
-        self._note(outgoing, answer, others, watch.strays)
-        self._observe(exchange)
-        return Received(exchange, answer, id_echoed, others, arrived)
+        received = prepared.finish(response, failure, time.perf_counter() - started)
+        self._observe(received.exchange)
+        return received
 
     def _note(self, outgoing: Outgoing, answer: Frame | None, others: Sequence[Frame], strays: Sequence[bytes]) -> None:
         label = self._credential.label

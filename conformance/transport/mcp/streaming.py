@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Final, Protocol
+from typing import Final
 
 import h11
 
-from conformance.transport.exchange import Headers, Request, Response
+from conformance.transport.exchange import Request, Response
+from conformance.transport.prepared import BodyWatch
 from conformance.transport.wire import (
     READ_SIZE,
     Connection,
@@ -23,16 +24,6 @@ _GRACE_SECONDS: Final = 0.05
 
 _INTERIM_BYTES: Final = 1024
 """What an interim (1xx) answer counts for against the bound of a body."""
-
-
-class BodyWatch(Protocol):
-    """Looks at a body while it arrives."""
-
-    def begin(self, headers: Headers) -> None:
-        """Take note of the headers of the answer."""
-
-    def feed(self, piece: bytes) -> bool:
-        """Take the next bytes of the body; return whether all that matters has come."""
 
 
 class StreamingWire(Wire):
@@ -58,26 +49,28 @@ class StreamingWire(Wire):
             connection.close()
         return response
 
-    def _take_watched(self, deadline: float, watch: BodyWatch) -> _WatchedConnection:
+    def _take_watched(self, deadline: float, watch: BodyWatch) -> WatchedConnection:
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                connection = _WatchedConnection(self.origin, self.limits, deadline)
+                connection = WatchedConnection(self.origin, self.limits, deadline)
             elif not connection.is_idle():
                 connection.close()
                 continue
-            assert isinstance(connection, _WatchedConnection)
+            assert isinstance(connection, WatchedConnection)
             connection.watch = watch
             return connection
 
 
-class _WatchedConnection(Connection):
+class WatchedConnection(Connection):
     """A kept-alive connection that shows each answer to a watch while reading it."""
 
-    watch: BodyWatch
+    watch: BodyWatch | None = None
 
     def _read(self, deadline: float) -> Response:
+        if self.watch is None:
+            return super()._read(deadline)
         answer = _PartialAnswer(self.watch, self._limits)
         try:
             while not answer.is_complete:

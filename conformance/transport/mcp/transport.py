@@ -19,6 +19,7 @@ from conformance.transport.mcp.revisions import REVISIONS
 from conformance.transport.mcp.sessions import McpSession, Negotiation
 from conformance.transport.mcp.stdio import StderrObserver, StdioCommand, StdioGateway
 from conformance.transport.mcp.streamable_http import HttpGateway
+from conformance.transport.prepared import Prepared
 from conformance.transport.wire import WireLimits
 
 McpName = Literal["mcp-http", "mcp-stdio"]
@@ -28,6 +29,8 @@ _FAREWELL_SECONDS: Final = 2.0
 
 class Gateway(Protocol):
     """Makes channels to the server."""
+
+    observe: Observer
 
     def channel(self, entrance: Entrance) -> Channel:
         """Return a channel for a new session."""
@@ -72,6 +75,23 @@ class McpTransport:
             ValueError: the arguments are not one JSON value, or the credential cannot be expressed over stdio.
         """
         return self.session(call.credential).call(call)
+
+    def call_with_headers(self, call: Call, headers: HeaderChanges) -> McpAnswer:
+        """Send one call with other headers of HTTP."""
+        return self.session(call.credential).call(call, headers)
+
+    def prepare(self, call: Call) -> Prepared:
+        """Return the call's request over HTTP, for whoever sends it in a way of their own.
+
+        Raises:
+            CouldNotRun: there is no session to send it in.
+        """
+        return self.session(call.credential).prepare(call)
+
+    @property
+    def observe(self) -> Observer:
+        """What is told of every exchange."""
+        return self.gateway.observe
 
     def session(self, credential: Credential, profile: str = FULL, *, output_schemas: bool = False) -> McpSession:
         """Return the session of a credential, opened when it is first used.
