@@ -21,12 +21,17 @@ Outcome = Literal["success", "refused", "server-error", "unexpected", "no-answer
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it was sent, byte for byte in its body."""
+    """A request as it was sent, byte for byte in its body.
+
+    Over stdio the method is ``STDIO``, the URL the command line, the headers what the environment says of the token,
+    and the body the message. ``opening`` are the messages that opened the session which it belongs to.
+    """
 
     method: str
     url: str
     headers: Headers
     body: bytes
+    opening: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from made_answers import request
@@ -89,3 +90,34 @@ def test_the_command_is_one_printable_line(name: str) -> None:
     command = curl_command(request(BODIES[name]))
     assert command.isascii()
     assert command.isprintable()
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_a_message_over_stdio_reaches_the_child(shell: str, tmp_path: Path) -> None:
+    """The messages that open the session, then the message, byte for byte, and the token in the environment."""
+    child, heard = tmp_path / "child.sh", tmp_path / "heard"
+    child.write_text(f'cat > {heard}; echo "$ACME_TOKEN" >> {heard}\n', encoding="utf-8")
+    message = '{"a":"it\'s ä %s \\u0041"}'.encode()
+    request = Request("STDIO", f"sh {child}", (("ACME_TOKEN", "planted-token"),), message, (b'{"id":1}', b"{}"))
+    command = curl_command(request)
+    assert "planted-token" not in command
+    pasted(command.replace("sleep 1", "true"), shell)
+    assert b'{"id":1}\n{}\n' + message + b"\ntok en$x\n" == heard.read_bytes()
+
+
+@needs_curl
+def test_a_message_in_a_session_over_http_opens_one() -> None:
+    """A session of its own: its id goes with every message after the first."""
+    answer = response(b"{}", "200 OK", "Connection: close\r\nMcp-Session-Id: new-one")
+    headers = (
+        ("Host", "h"), ("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json"),
+        ("Authorization", "Bearer planted-token"), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", "gone"),
+    )  # fmt: skip
+    with raw_server(sending(answer, keep=False)) as server:
+        pasted(curl_command(Request("POST", f"{server.url}/mcp", headers, b'{"id":2}', (b'{"id":1}', b'{"n":1}'))))
+        requests = [request.partition(b"\r\n\r\n") for request in server.requests]
+    assert [b'{"id":1}', b'{"n":1}', b'{"id":2}'] == [body for _, _, body in requests]
+    assert [False, True, True] == [b"Mcp-Session-Id: new-one" in head for head, _, _ in requests]
+    assert [False, True, True] == [b"MCP-Protocol-Version" in head for head, _, _ in requests]
+    assert all(b"Accept: application/json, text/event-stream" in head for head, _, _ in requests)

@@ -39,6 +39,14 @@ _STATELESS_META: Final = _compact(
 )
 
 
+def opening_frames(revision: str) -> tuple[bytes, ...]:
+    """Return the messages of ours that open a session of the revision, none where it has no sessions."""
+    if revision not in WITH_SESSIONS:
+        return ()
+    initialize = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":' + initialize_params(revision) + b"}"
+    return initialize, b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
 def newest_common(offered: Collection[object]) -> str | None:
     """Return the newest revision that is among ``offered`` and known here."""
     return next((revision for revision in REVISIONS if revision in offered), None)

@@ -18,7 +18,7 @@ from conformance.transport.mcp.channel import Entrance, Outgoing, Received
 from conformance.transport.mcp.child import Awaited, Child, ChildFault, ChildListener
 from conformance.transport.mcp.frames import Frame
 from conformance.transport.mcp.journal import Journal
-from conformance.transport.mcp.revisions import STATELESS
+from conformance.transport.mcp.revisions import STATELESS, opening_frames
 from conformance.transport.wire import WireLimits
 
 OUTPUT_SCHEMAS_SWITCH: Final = "SOSOAPI_OUTPUT_SCHEMAS"
@@ -262,7 +262,8 @@ class StdioChannel(ChildListener):
             return child or self._gateway.start(self._key, self._environment, self)
 
     def _received(self, outgoing: Outgoing, awaited: Awaited, elapsed: float) -> Received:
-        request = Request("STDIO", self._gateway.command.command, self._headers, outgoing.frame)
+        opening = opening_frames(self.revision)
+        request = Request("STDIO", self._gateway.command.command, self._headers, outgoing.frame, opening)
         frame, failure = awaited.frame, awaited.failure
         response = Response(0, "", (), frame.raw if frame is not None else b"") if failure is None else None
         label = outgoing.principal or self._credential.label

@@ -17,7 +17,7 @@ from conformance.transport.mcp.binding import CORE, McpBinding
 from conformance.transport.mcp.channel import Entrance, Outgoing, Received
 from conformance.transport.mcp.frames import Frame, Identifier, read_frame
 from conformance.transport.mcp.journal import Journal
-from conformance.transport.mcp.revisions import STATELESS
+from conformance.transport.mcp.revisions import STATELESS, opening_frames
 from conformance.transport.mcp.sse import EventReader
 from conformance.transport.mcp.streaming import StreamingWire
 from conformance.transport.prepared import BodyWatch, Finish
@@ -168,7 +168,8 @@ class HttpChannel:
 
     def prepare(self, outgoing: Outgoing) -> PreparedMessage:
         """Return the request that carries a message, for whoever sends it in a way of their own."""
-        request = Request("POST", self._url, self._all_headers(outgoing), outgoing.frame)
+        opening = opening_frames(self.revision) if self.session_id is not None else ()
+        request = Request("POST", self._url, self._all_headers(outgoing), outgoing.frame, opening)
         watch = _Answers(outgoing.identifier)
 
         def finish(response: Response | None, failure: Failure | None, elapsed: float) -> Received:
