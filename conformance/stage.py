@@ -132,7 +132,8 @@ class Stage:
         self._homes: dict[str, str] = {}
         self._tokens: dict[tuple[str, tuple[str, ...]], Principal] = {}
         # Over MCP each person has a session or a child process.
-        lends = target.transport != "rest" and {"principals", "seed"} <= capabilities.names
+        over_mcp = any(each != "rest" for each in (target.transport, *(entry.transport for entry in target.also)))
+        lends = over_mcp and {"principals", "seed"} <= capabilities.names
         self._people = LentPeople(self._create_member, rng) if lends else None
         self._first_members: dict[str, Principal] = {}
         self._standing: int | None = None
@@ -185,6 +186,10 @@ class Stage:
     def lacks(self, needs: Iterable[str]) -> str | None:
         """Return why a check with these needs cannot be carried out here, or ``None``."""
         for need in needs:
+            if need == "second transport":
+                if not self._target.also:
+                    return "the target file names one transport; further ones belong under [target.also]"
+                continue
             reason = self._lacks_of_control(need) if self._control else self._lacks_without_control(need)
             if reason:
                 return reason

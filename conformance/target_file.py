@@ -47,6 +47,7 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
     target = _read(options.config, operations) if options.config else Target(transport="rest")
     target = _addressed(options, target)
     transport = _transport(options, target)
+    target = _entered(target, transport)
     if transport != "mcp-stdio":
         where = "--target-url" if options.url is not None else str(options.config)
         target = dataclasses.replace(target, url=Origin.parse(target.url, where).url)
@@ -58,6 +59,16 @@ def resolve_target(options: TargetOptions, operations: tuple[str, ...]) -> Targe
     if target.control_token is None and os.environ.get(CONTROL_TOKEN_VARIABLE):
         target = dataclasses.replace(target, control_token=Secret("env", CONTROL_TOKEN_VARIABLE))
     return speaking(dataclasses.replace(target, transport=transport), options.mcp_revision)
+
+
+def _entered(target: Target, transport: TransportName) -> Target:
+    """Return the target as it is reached over that transport, where the file names it among the further ones."""
+    entry = next((each for each in target.also if each.transport == transport), None)
+    if entry is None or transport == target.transport:
+        return target
+    before = Entry(target.transport, target.url, target.command, target.environment)
+    also = (*(each for each in target.also if each is not entry), before)
+    return dataclasses.replace(target, url=entry.url, command=entry.command, environment=entry.environment, also=also)
 
 
 def speaking(target: Target, revision: str | None) -> Target:

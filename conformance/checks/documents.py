@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.cases.conversations import Document
@@ -33,10 +33,15 @@ CONTENT_REQUIREMENTS = (
 """What reading a seeded conversation in every way puts to the test, beside ``IDENTITY-SEEDED-CONTENT``."""
 
 _WITHHELD_STATUSES = ("expired", "unavailable")
+_TIMES = ("created_at", "expires_at")
 
 
-def read_everything(session: Session, record: Recorder, scene: Scene) -> None:
-    """Read the conversation and the status of each of its runs, judge each result and compare them."""
+def read_everything(session: Session, record: Recorder, scene: Scene) -> Judged | None:
+    """Read the conversation and the status of each of its runs, judge each result and compare them.
+
+    Returns:
+        The conversation as it is shown, or ``None`` where the contract has no read of one.
+    """
     shown = None
     for operation in session.contract.operations:
         if operation.effect != "read":
@@ -46,6 +51,17 @@ def read_everything(session: Session, record: Recorder, scene: Scene) -> None:
         elif operation.result == "run" and shown is not None:
             for run in shown.value["runs"]:
                 _read_status(session, record, scene, operation, run, shown)
+    return shown
+
+
+def note_form(record: Recorder, value: Any) -> None:
+    """Record how a valid result of a conversation or of a run writes its times, and what its availability says."""
+    timed = value["conversation"] if "conversation" in value else value["run"]
+    for form in sorted({"Z" if timed[name].endswith("Z") else "numeric offset" for name in _TIMES}):
+        record.freedom("OPEN-TIME-FORM", form)
+    availability = value["availability"]
+    configured = "configured" if availability["configured"] else "not configured"
+    record.freedom("OPEN-AVAILABILITY-REASON", f"{configured}, {'a' if availability['reason'] else 'no'} reason")
 
 
 def cover(session: Session, record: Recorder, operation: Operation, value: Any) -> None:
@@ -118,6 +134,17 @@ def _read_status(
     must_hold(judged.findings)
     cover(session, record, operation, judged.value)
     must_hold(agreement(judged, run, shown))
+    _note_status(record, judged.value, shown.value["messages"])
+
+
+def _note_status(record: Recorder, value: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> None:
+    """Record that the status of a run of another kind is shown, and what stands beside one that has only a question."""
+    run = value["run"]
+    if run["request_kind"] != "sentiment":
+        record.freedom("OPEN-STATUS-RUN-KIND", "any kind")
+    own = [each for each in messages if each["run_id"].lower() == run["id"].lower()]
+    if own and all(each["question"] is not None for each in own):
+        record.freedom("OPEN-QUESTION-ONLY-MESSAGE", "the question" if value["message"] else "null")
 
 
 def agreement(status: Judged, run: Mapping[str, Any], shown: Judged) -> Iterator[Finding]:

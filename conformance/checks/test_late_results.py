@@ -156,11 +156,18 @@ def test_a_result_after_the_deadline_brings_nothing_back(name: str, session: Ses
 
 
 @cases("name", _named("LATE-AFTER-EXPIRY", "in-time", wanted=("clock",)))
-def test_a_result_in_time_expires_with_the_rest(name: str, session: Session) -> None:
+def test_a_result_in_time_expires_with_the_rest(name: str, session: Session, record: Recorder) -> None:
     """A result that came in time is gone at the deadline like all other text."""
     scene, deadline = _seed(session)
-    private = markers(seeded(scene)) | _deliver(session, scene, _unfinished(scene))
-    must_hold(answered(call(session, scene, needed(session).get)[0]))
+    delivered = _deliver(session, scene, _unfinished(scene))
+    private = markers(seeded(scene)) | delivered
+    answer, arguments = call(session, scene, needed(session).get)
+    must_hold(answered(answer))
+    if any(body_shows(answer, delivered, "LATE-AFTER-EXPIRY", "")):
+        judged = session.results.judge(answer, arguments)
+        must_hold(judged.findings)
+        grown = judged.value["conversation"]["revision"] > scene.revision
+        record.freedom("OPEN-RESULT-REVISION", "grows" if grown else "stays")
     session.stage.set_clock(scene.workspace_id, deadline)
     after = f"the deadline, with a result that came {name.replace('-', ' ')}"
     must_hold(each_once(_not_back(session, scene, private, "LATE-AFTER-EXPIRY", after)))

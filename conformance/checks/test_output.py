@@ -19,6 +19,7 @@ from conformance.checks.documents import (
     CONTENT_REQUIREMENTS,
     SHAPE_REQUIREMENTS,
     cover,
+    note_form,
     read_everything,
 )
 from conformance.checks.steps import call, lent_arguments
@@ -27,7 +28,7 @@ from conformance.errors import SuiteFault
 from conformance.judge.finding import must_hold
 from conformance.judge.formats import parse_instant
 from conformance.judge.outcome import answered
-from conformance.judge.result import OUTPUT_REQUIREMENTS
+from conformance.judge.result import OUTPUT_REQUIREMENTS, Judged
 from conformance.recorder import Recorder
 from conformance.session import Session
 
@@ -46,7 +47,12 @@ def _directed(contract: Contract) -> list[Any]:
 def test_a_stored_conversation_is_shown_as_it_is(plan: str, session: Session, record: Recorder) -> None:
     """A conversation at a bound of the schema comes back as it was stored, and its runs' status agrees with it."""
     document = compose(session.rng, session.stage.now(), PLANS[plan])
-    read_everything(session, record, session.stage.seeded(session.rng, document))
+    _note(record, read_everything(session, record, session.stage.seeded(session.rng, document)))
+
+
+def _note(record: Recorder, shown: Judged | None) -> None:
+    if shown is not None:
+        note_form(record, shown.value)
 
 
 def _random(contract: Contract) -> list[Any]:
@@ -58,9 +64,13 @@ def _random(contract: Contract) -> list[Any]:
 @cases("kind", _random)
 def test_random_conversations_are_shown_as_they_are(kind: str, session: Session, record: Recorder) -> None:
     """Random legal conversations come back as they were stored."""
+
+    def judge(document: Document) -> None:
+        read_everything(session, record, session.stage.seeded(session.rng, document))
+
     run_examples(
         documents(session.stage.now(), session.rng),
-        lambda document: read_everything(session, record, session.stage.seeded(session.rng, document)),
+        judge,
         seed=session.random("documents", kind).getrandbits(64),
         count=session.settings.examples("documents"),
     )
@@ -71,7 +81,7 @@ def test_random_conversations_are_shown_as_they_are(kind: str, session: Session,
 def test_a_readable_conversation_obeys_the_contract(session: Session, record: Recorder) -> None:
     """Whatever the owner may read, seeded or prepared by the vendor, obeys the schemas and the invariants."""
     for scene in session.stage.readable_scenes(session.rng):
-        read_everything(session, record, scene)
+        _note(record, read_everything(session, record, scene))
 
 
 _FIELDS = ("created_at", "expires_at")
@@ -121,7 +131,7 @@ def test_a_stored_time_is_shown_as_the_same_instant(
     now = _clock_for(timestamp, field)
     document = _respelt(compose(session.rng, now, _plan_for(field)), timestamp)
     session.stage.set_clock(document.workspace_id, now)
-    read_everything(session, record, session.stage.seeded(session.rng, document))
+    _note(record, read_everything(session, record, session.stage.seeded(session.rng, document)))
 
 
 def _plan_for(field: str) -> Plan:
@@ -204,3 +214,4 @@ def test_results_obey_the_contract_in_every_state(state: str, session: Session, 
                 judged = session.results.judge(answer, arguments)
                 must_hold(judged.findings)
                 cover(session, record, operation, judged.value)
+                note_form(record, judged.value)

@@ -303,7 +303,7 @@ def _status_message(
     found = judged.value["message"]
     own = [message for message in document.messages if message["run_id"] == run["id"]]
     text = next((message for message in own if message["role"] == "assistant"), None)
-    if expected.availability != {"available"} and own:
+    if expected.availability != {"available"} and (text is not None or (own and found is not None)):
         record.freedom("OPEN-WITHHELD-STATUS-FORM", "null message" if found is None else "null fields")
     same = next((each for each in own if found is not None and each["id"].lower() == found["id"].lower()), None)
     if expected.withheld or (same is not None and expected.is_gone(document, same)):

@@ -223,13 +223,15 @@ def _allowed_archive(world: World, conversation: Conversation, call: ModelCall) 
 
 def _allowed_archive_of_gone(conversation: Conversation, expected: int, *, wrong: bool) -> Allowed:
     """Return what an archive may come to once the content is expired or withheld, or may have stayed withheld."""
+    # A refusal for a revision that may be stale is no choice.
+    may_conflict = wrong or bool(conversation.growth - {"OPEN-EXPIRY-REVISION"})
     if conversation.expired:
-        freedom = None if wrong else _choice("OPEN-ARCHIVE-EXPIRED")
+        freedom = None if may_conflict else _choice("OPEN-ARCHIVE-EXPIRED")
         return Allowed("an archive after expiry", "accept", ANY, freedom=freedom)
     if wrong and not conversation.archived:
         # It would be applied, and be seen to be once access is granted again.
         return replace(_conflict(conversation, expected), kinds=ANY)
-    freedom = _choice("OPEN-ARCHIVE-WITHHELD") if conversation.withheld and not wrong else None
+    freedom = _choice("OPEN-ARCHIVE-WITHHELD") if conversation.withheld and not may_conflict else None
     reading: Reading = "accept" if conversation.archived else "apply"
     return Allowed("an archive of what is or was withheld", reading, ANY, freedom=freedom)
 

@@ -117,7 +117,9 @@ class MessageView(Blame):
 
     def gone_status_message(self, run: Run, shown: Mapping[str, Any] | None) -> None:
         """Judge the message beside a run whose text is gone: none, or one without text."""
-        if any(each.has_text for each in self.state.messages if each.run_id == run.id):
+        own = [each for each in self.state.messages if each.run_id == run.id and each.has_text]
+        # Of a run that has only a question, no message need be shown at any time.
+        if own and (shown is not None or any(each.value["role"] == "assistant" for each in own)):
             self.freedoms.add(("OPEN-WITHHELD-STATUS-FORM", "null fields" if shown else "null message"))
         if shown is not None and has_text(shown):
             self._shows_text(shown, "/message")

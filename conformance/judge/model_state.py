@@ -229,7 +229,9 @@ class Conversation:
             changed = replace(run, result=kept, possible=run.possible | {"completed"}, settled=False)
         else:
             changed = replace(run, late=replace(result, requirement=self._late(run)))
-        return self.with_run(changed).loosened("OPEN-RESULT-REVISION")
+        # A result that is not taken raises nothing, which says nothing about those that are.
+        is_taken = run.possible & ACTIVE and not self.withheld
+        return self.with_run(changed).loosened("OPEN-RESULT-REVISION" if is_taken else "a result too late")
 
     def _late(self, run: Run) -> str:
         if self.archived:

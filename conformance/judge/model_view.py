@@ -182,7 +182,7 @@ class Look(MessageView):
 
     def _run_freedoms(self, run: Run, status: str) -> None:
         state = self.state
-        if run.possible & ACTIVE and state.withheld:
+        if run.possible & ACTIVE and state.withheld and not run.result:
             self.freedoms.add(("OPEN-ACTIVE-RUN-WITHHELD", status))
         elif (
             run.value["status"] not in ACTIVE

@@ -13,6 +13,7 @@ from conformance.reference.faults import (
     authentication,
     behaviour,
     content,
+    equivalence,
     expiry,
     http,
     identity,
@@ -46,6 +47,7 @@ FAMILIES = (
     access.family,
     late.family,
     privacy.family,
+    equivalence.family,
 )
 _AnyChange = TypeVar("_AnyChange", bound=Change)
 

@@ -13,6 +13,21 @@ from conformance.requirements import load_registry
 
 READS = ("conversations_get", "sentiment_status")
 
+NOT_OBSERVED = frozenset(
+    {
+        # Several faults in one request are never sent.
+        "OPEN-CHECK-ORDER",
+        # Seeded text keeps to the limits in code points and in UTF-16 units.
+        "OPEN-LENGTH-UNIT",
+        # Seeded times have milliseconds at most.
+        "OPEN-TIME-PRECISION",
+        # Only MCP has discovery and error kinds of its own.
+        "OPEN-OUTPUT-SCHEMAS-UNASKED",
+        "OPEN-MCP-ERROR-KIND",
+    }
+)
+"""Freedoms of which no run over plain HTTP within the rules of the target interface can see what a server chose."""
+
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
@@ -61,3 +76,8 @@ def test_what_is_recorded_of_the_freedoms_is_what_the_registry_offers(ended: End
         if name not in freedoms or choice not in freedoms[name].choices
     }
     assert set() == strange
+
+
+def test_every_freedom_that_a_run_can_see_is_recorded(ended: Ended) -> None:
+    """What the contract leaves open stands in the report with what the server chose, whatever the seed."""
+    assert load_registry(load_contract()).freedoms_by_id.keys() - NOT_OBSERVED == report(ended)["left_open"].keys()

@@ -38,7 +38,16 @@ def _findings(profile: str, *arguments: str, effects: tuple[str, ...] = ("read",
 
 
 @pytest.mark.parametrize(
-    "variant", ["conflict-412", "invalid-422", "unknown-403", "float-integers-refused", "upper-case-uuids-refused"]
+    "variant",
+    [
+        "conflict-412",
+        "invalid-422",
+        "unknown-403",
+        "float-integers-refused",
+        "upper-case-uuids-refused",
+        "published-uuids-only",
+        "input-judged-before-caller",
+    ],
 )
 def test_choices_of_a_conforming_server_are_no_findings(variant: str) -> None:
     """What stock settings of Schemathesis take for faults is no finding."""

@@ -113,3 +113,12 @@ def test_a_revision_makes_no_sense_over_plain_http(tmp_path: Path) -> None:
     """Rather than to be ignored."""
     with pytest.raises(UsageProblem, match="a revision of MCP is named for plain HTTP"):
         read(tmp_path, '[target]\nurl = "http://h"\n', mcp_revision="2025-06-18")
+
+
+def test_a_further_transport_can_be_the_one_that_is_tested(tmp_path: Path) -> None:
+    """Its address takes the place of the first one, which becomes a further one."""
+    target = read(tmp_path, EVERYTHING, transport="mcp-stdio")
+    assert ("mcp-stdio", "", "node server.js --stdio") == (target.transport, target.url, target.command)
+    assert {"DATABASE": "x.db"} == target.environment
+    assert {"rest", "mcp-http"} == {entry.transport for entry in target.also}
+    assert "http://127.0.0.1:8000/mcp" == next(each.url for each in target.also if each.transport == "mcp-http")

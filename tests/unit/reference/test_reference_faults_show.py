@@ -191,6 +191,8 @@ class Trace:
         self.keep(self.world._call(target, "PUT", path, headers=headers, json=valid))
         self.keep(self.world._call(target, "POST", "/unknown", headers=headers, json=valid))
         self.keep(self.world.post(GET, json=valid, headers={"Content-Type": "text/plain"}))
+        for coding in ("gzip", "x-none"):
+            self.keep(self.world.post(GET, json=valid, headers={**JSON, "Content-Encoding": coding}))
 
     def bodies(self, valid: dict[str, Any]) -> Iterator[bytes]:
         """Yield bodies for get, one fault each."""
