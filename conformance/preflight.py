@@ -8,13 +8,13 @@ from conformance.cases.json_text import encode
 from conformance.cases.sample import sample
 from conformance.contract import Operation
 from conformance.errors import CouldNotRun
+from conformance.preflight_mcp import preflight_mcp
 from conformance.session import Session
 from conformance.transport.exchange import Credential, Exchange
 from conformance.transport.mcp.transport import McpTransport
 
 _NOBODY = Credential("nobody", None)
 _AUTHENTICATION = (401, 403)
-_CORRECT_TARGET = "Start the server, or correct --target-url or --target-command."
 
 
 def preflight(session: Session) -> None:
@@ -24,36 +24,9 @@ def preflight(session: Session) -> None:
         CouldNotRun: nothing answers at the target, what answers there is another web server, or it refuses the token.
     """
     if isinstance(session.transport, McpTransport):
-        _preflight_mcp(session, session.transport)
+        preflight_mcp(session, session.transport)
     else:
         _preflight_rest(session)
-
-
-def _preflight_mcp(session: Session, transport: McpTransport) -> None:
-    """List the tools: something speaks MCP there, in a revision that the suite speaks, and it is this API."""
-    credential = _NOBODY
-    if session.stage.lacks(("token",)) is None:
-        credential = session.stage.principal(session.random("preflight")).credential
-    address = session.target.address
-    listing = transport.list_tools(credential)
-    if transport.revision_problem:
-        raise CouldNotRun(f"{address}: {transport.revision_problem}", "Pin a revision that both speak: --mcp-revision.")
-    received = listing.pages[-1].received
-    exchange = received.exchange
-    if exchange.failure is not None:
-        raise CouldNotRun(f"no usable answer from {address}: {exchange.failure.message}", _CORRECT_TARGET)
-    if received.answer is None:
-        assert exchange.response is not None
-        if exchange.response.status in _AUTHENTICATION and credential is _NOBODY:
-            return
-        said = f"{exchange.response.status} {exchange.response.reason}".strip()
-        raise CouldNotRun(f"what answers at {address} does not speak MCP ({said})", _CORRECT_TARGET)
-    tools = {operation.tool for operation in session.contract.operations}
-    if received.answer.kind == "result" and not tools & set(listing.names):
-        raise CouldNotRun(
-            f"the server at {address} speaks MCP, but lists none of the contract's tools",
-            "Correct the target, or say in [mcp.profiles.full] of the target file how to choose the profile full.",
-        )
 
 
 def _preflight_rest(session: Session) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -10,11 +9,11 @@ from _pytest.terminal import TerminalReporter
 
 from conformance.coverage_summary import OperationCoverage
 from conformance.ledger import GroupedFinding, Ledger, reasons
+from conformance.printable import printable
 from conformance.requirements import Registry
 from conformance.run import RunFacts
 from conformance.verdict import Verdict
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _MOST_FINDINGS = 50
 _BODY_SHOWN = 300
 _MEANING = {
@@ -23,11 +22,6 @@ _MEANING = {
     "incomplete": "all that ran passed, but not every check was run",
     "not run": "nothing was executed",
 }
-
-
-def printable(text: str) -> str:
-    """Return text of the target without anything that a terminal would act on, line breaks among it."""
-    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def header_lines(facts: RunFacts) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.report.terminal import printable
+from conformance.printable import printable
 
 
 @pytest.mark.parametrize(
