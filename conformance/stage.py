@@ -303,7 +303,8 @@ class Stage:
             return replace(self._first_members.pop(workspace_ids[0]), label=label)
         if self._people is None:
             return None
-        return self._people.member(workspace_ids or self._people.workspaces(1), label)
+        # Who belongs nowhere in particular is nobody's neighbour.
+        return self._people.member(workspace_ids or self._people.workspaces(1, "strangers"), label)
 
     def with_scopes(self, scene: Scene, scopes: tuple[str, ...]) -> tuple[Scene, Credential]:
         """Return a scene and a credential of its owner that has other scopes than the contract's.

@@ -35,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "SOSOAPI_TOKEN, SOSOAPI_PROFILE (core or full), SOSOAPI_OUTPUT_SCHEMAS=1",
     )
     parser.add_argument(
+        "--nursery",
+        action="store_true",
+        help="run a process that forks children ready to serve, and name a command on the 'stdio' line that fetches "
+        "one of them: it starts in milliseconds, where --stdio takes most of a second",
+    )
+    parser.add_argument(
         "--anonymous-token",
         metavar="TOKEN",
         help="take MCP requests over HTTP without a token to carry this one, for tools that cannot send any; "
@@ -46,7 +52,7 @@ def run(namespace: argparse.Namespace) -> int:
     """Serve until stopped and return the exit status.
 
     Lines on stdout say where it answers, ``control`` as the last: ``target``, where the MCP SDK is installed ``mcp``,
-    and ``stdio`` with the command of a child process on the same stored state.
+    and ``stdio`` with the command of a child process on the same stored state, which the nursery forks where asked.
     """
     try:
         if namespace.list_faults:
@@ -64,17 +70,18 @@ def _serve(namespace: argparse.Namespace) -> None:
     from conformance.reference.server import Settings, serve_in_process  # noqa: PLC0415
 
     if namespace.stdio:
-        from conformance.reference.mcp.stdio import serve_stdio  # noqa: PLC0415
+        from conformance.reference.mcp.stdio import leave, serve_stdio  # noqa: PLC0415
 
-        serve_stdio(namespace.database, _parts(namespace))
-        return
+        serve_stdio(namespace.database, parts_from(namespace))
+        leave()
     settings = Settings(
         namespace.host,
         namespace.port,
         namespace.control_port,
         namespace.database,
-        _parts(namespace),
+        parts_from(namespace),
         namespace.anonymous_token,
+        nursery=_seeded(namespace) if namespace.nursery else None,
     )
 
     def announce(addresses: Addresses) -> None:
@@ -84,7 +91,12 @@ def _serve(namespace: argparse.Namespace) -> None:
     serve_in_process(settings, announce, stop_with_parent=namespace.stop_with_parent)
 
 
-def _parts(namespace: argparse.Namespace) -> Parts:
+def parts_from(namespace: argparse.Namespace) -> Parts:
+    """Return the parts of the server that the options name.
+
+    Raises:
+        UsageProblem: there is no such fault or variant.
+    """
     from conformance.reference.parts import Parts  # noqa: PLC0415
 
     if not (namespace.fault or namespace.variant):
@@ -98,13 +110,18 @@ def _announcement(addresses: Addresses, namespace: argparse.Namespace) -> list[s
     lines = [f"target  {addresses.target}"]
     if addresses.mcp is not None:
         lines.append(f"mcp     {addresses.mcp}")
-    if addresses.mcp is not None and addresses.database is not None:
+    if addresses.door is not None:
+        lines.append(f"stdio   {shlex.join(addresses.door)}")
+    elif addresses.mcp is not None and addresses.database is not None:
         words = [sys.executable, "-m", "conformance.reference.serve", "--stdio", "--database", str(addresses.database)]
-        for option in ("fault", "variant"):
-            if name := getattr(namespace, option):
-                words += [f"--{option}", name]
-        lines.append(f"stdio   {shlex.join(words)}")
+        lines.append(f"stdio   {shlex.join([*words, *_seeded(namespace)])}")
     return [*lines, f"control {addresses.control}"]
+
+
+def _seeded(namespace: argparse.Namespace) -> list[str]:
+    """Return the options with which a child serves as this server does."""
+    named = {f"--{option}": getattr(namespace, option) for option in ("fault", "variant")}
+    return [word for option, name in named.items() if name for word in (option, name)]
 
 
 def _list_faults() -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -20,6 +20,7 @@ import uvicorn
 from conformance.errors import UsageProblem
 from conformance.reference.database import Database
 from conformance.reference.mcp.endpoint import McpOptions
+from conformance.reference.mcp.nursery_process import nursery, require_nursery
 from conformance.reference.parts import Parts
 from conformance.reference.runtime import Reference
 
@@ -31,7 +32,8 @@ class Settings:
     """How to run: port 0 is any free port; ``database`` is a path, ``memory``, or None for a temporary file.
 
     ``anonymous_token`` is a token that MCP requests without one are taken to carry. It belongs to a person who is in
-    no workspace.
+    no workspace. ``nursery`` is None, or the options with which the children of a nursery serve, beside
+    ``--stdio --database``; the nursery runs as long as the server.
     """
 
     host: str = "127.0.0.1"
@@ -40,6 +42,7 @@ class Settings:
     database: str | None = None
     parts: Parts = field(default_factory=Parts)
     anonymous_token: str | None = None
+    nursery: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,15 @@ class Addresses:
     """Where a running server answers, as ``http://host:port``.
 
     ``mcp`` is the address for MCP, None where the SDK is not installed. ``database`` is the file with the stored state,
-    on which a child process may serve as well; None in memory.
+    on which a child process may serve as well; None in memory. ``door`` is the command that fetches a child from the
+    nursery, None without one.
     """
 
     target: str
     control: str
     mcp: str | None = None
     database: Path | None = None
+    door: Sequence[str] | None = None
 
 
 class _Server(uvicorn.Server):
@@ -76,13 +81,16 @@ async def serve(settings: Settings, announce: Callable[[Addresses], None], stop:
     """Serve until ``stop`` is set; ``announce`` is called once both ports answer.
 
     Raises:
-        UsageProblem: a port or the database cannot be used.
+        UsageProblem: a port or the database cannot be used, or there can be no nursery.
     """
     with contextlib.ExitStack() as stack:
         target_socket = stack.enter_context(_bind(settings.host, settings.port))
         control_socket = stack.enter_context(_bind(settings.host, settings.control_port))
         reference = _open(settings)
         stack.callback(reference.close)
+        door = None
+        if settings.nursery is not None:
+            door = stack.enter_context(nursery(require_nursery(reference.database_path), settings.nursery))
         servers = [_server(reference.target), _server(reference.control)]
         tasks = [
             asyncio.create_task(server.serve(sockets=[bound]))
@@ -92,7 +100,7 @@ async def serve(settings: Settings, announce: Callable[[Addresses], None], stop:
             await server.answering.wait()
         target = _url(settings.host, target_socket)
         mcp = f"{target}/mcp" if reference.speaks_mcp else None
-        announce(Addresses(target, _url(settings.host, control_socket), mcp, reference.database_path))
+        announce(Addresses(target, _url(settings.host, control_socket), mcp, reference.database_path, door))
         await stop.wait()
         await reference.end_sessions()
         for server in servers:

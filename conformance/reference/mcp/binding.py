@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from conformance.contract import Operation
 from conformance.reference.authentication import Caller
 from conformance.reference.refusals import Refusal
@@ -66,6 +68,14 @@ class McpBinding:
             tool["outputSchema"] = operation.output_schema
         return tool
 
+    def page(self, view: View, cursor: str | None, authorization: Sequence[str]) -> Result:
+        """Return a page of the list: ``tools``, and ``nextCursor`` where there is another one; here all is on one.
+
+        ``authorization`` are the Authorization headers: who asks makes no difference.
+        """
+        del cursor, authorization
+        return {"tools": self.tools(view)}
+
     async def call(self, name: str, arguments: Any, authorization: Sequence[str]) -> Result:
         """Return the result of a tool call, be it a success or a refusal.
 
@@ -110,4 +120,14 @@ class McpBinding:
 
         The SDK writes the keys of a schema in an order of its own; here the tools are put back as they were.
         """
-        return {**result, "tools": self.tools(view)} if method == "tools/list" else result
+        if method != "tools/list":
+            return result
+        as_they_were = {tool["name"]: tool for tool in self.tools(view)}
+        return {**result, "tools": [as_they_were[tool["name"]] for tool in result["tools"]]}
+
+    def take_streams(self) -> None:
+        """Take the standard streams of a child before they are read or written; there is nothing to do with them."""
+
+    async def respond(self, application: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an HTTP request that carries a usable token; the application is the SDK's."""
+        await application(scope, receive, send)

@@ -67,7 +67,7 @@ class McpEndpoint:
         # The SDK gives a session to nobody but the person who opened it.
         scope["sosoapi.person"] = caller.principal_id
         applications = await self._started()
-        await applications[scope["path"]](scope, receive, send)
+        await self._binding.respond(applications[scope["path"]], scope, receive, send)
 
     @property
     def is_running(self) -> bool:

@@ -28,8 +28,9 @@ def mcp_server(binding: McpBinding, view: View, authorization: Authorization) ->
     ``authorization`` returns the Authorization headers that came with a request, or stand for it.
     """
 
-    async def list_tools(_context: Context, _params: PaginatedRequestParams) -> HandlerResult:
-        return {"tools": binding.tools(view), "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+    async def list_tools(context: Context, params: PaginatedRequestParams) -> HandlerResult:
+        page = binding.page(view, params.cursor, authorization(context))
+        return {**page, "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> HandlerResult:
         # The received parameters, because the SDK's model cannot tell null from nothing.

@@ -10,9 +10,13 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import NoReturn
 
-from conformance.contract import load_contract
+from conformance.contract import Contract, load_contract
 from conformance.errors import UsageProblem, nearest
 from conformance.reference.database import Database
 from conformance.reference.mcp.binding import McpBinding, Profile, View
@@ -36,9 +40,10 @@ def serve_stdio(database: str | None, parts: Parts, environment: Mapping[str, st
         raise UsageProblem("the MCP SDK is not installed", "--stdio", "pip install 'sosoapi-conformance[reference]'")
     # The loop waits in a thread that reads the input, so it could not act on Ctrl-C; nothing needs tidying up.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    load()
     store = Store(Database(database))
     try:
-        server = parts.assemble(load_contract(), store)
+        server = parts.assemble(_contract(), store)
         asyncio.run(_serve(parts.mcp_binding(server), view, environment.get("SOSOAPI_TOKEN", "")))
     finally:
         store.close()
@@ -56,14 +61,38 @@ def view_from(environment: Mapping[str, str]) -> View:
     return View(_PROFILES[name], output_schemas=environment.get("SOSOAPI_OUTPUT_SCHEMAS") == "1")
 
 
-async def _serve(binding: McpBinding, view: View, token: str) -> None:
-    # A tenth of the start goes into looking for garbage among the SDK's thousand new classes.
+def load() -> None:
+    """Load what serving takes, the SDK and the contract, once. It is most of the time that a child needs to start."""
+    # A tenth of it goes into looking for garbage among the SDK's thousand new classes.
     gc.disable()
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415  it loads the SDK
-
-    from conformance.reference.mcp.sdk import mcp_server  # noqa: PLC0415  it loads the SDK
-
+    # The last is what anyio imports when an event loop first uses it.
+    for name in ("mcp.server.stdio", "conformance.reference.mcp.sdk", "anyio._backends._asyncio"):
+        import_module(name)
     gc.enable()
+    _contract()
+
+
+@cache
+def _contract() -> Contract:
+    return load_contract()
+
+
+def leave() -> NoReturn:
+    """End the process, after a client was served to the end of its input, with status 0 and at once.
+
+    The interpreter would take as long to tidy up all those classes as some clients are willing to wait.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+async def _serve(binding: McpBinding, view: View, token: str) -> None:
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415  it is loaded only where it is used
+
+    from conformance.reference.mcp.sdk import mcp_server  # noqa: PLC0415  it is loaded only where it is used
+
     server = mcp_server(binding, view, lambda _context: [f"Bearer {token}"])
+    binding.take_streams()
     async with stdio_server() as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())

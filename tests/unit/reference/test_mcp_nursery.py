@@ -177,7 +177,7 @@ def test_a_fault_is_in_the_children_and_a_restart_leaves_them_be() -> None:
     made = started("--fault", "output-retention-23")
     with made.child() as child, httpx.Client(trust_env=False, base_url=made.server.control_url) as control:
         shown: dict[str, Any] = child.call(GET, made.arguments)["structuredContent"]
-        assert shown["retention_hours"] == 23
+        assert shown["availability"]["retention_hours"] == 23
         assert control.post("/restart").status_code == 204
         assert shown == child.call(GET, made.arguments)["structuredContent"]
         with made.child() as later:
@@ -243,6 +243,8 @@ def porch() -> Iterator[Porch]:
         )
         connection = stack.enter_context(listener.accept()[0])
         head, streams, _, _ = socket.recv_fds(connection, door.SIZE_BYTES, 3)
+        # Read in one piece, so that the connection must block; a listener with a time limit hands its own on.
+        connection.settimeout(None)
         text = connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
         yield Porch(process, connection, streams, text)
         process.kill()

@@ -1,0 +1,229 @@
+"""Carries out trials: each in a child that is forked from a process which has collected all cases already."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import select
+import shlex
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+import conformance.checks
+from conformance.embedded_target import embedded_at
+from conformance.errors import SuiteFault
+from conformance.kill_matrix.trials import Result, Trial, read_result
+from conformance.ledger import CaseRecord, Ledger
+from conformance.reference.catalogue import build, faults
+from conformance.reference.faults.family import Fault
+from conformance.reference.server import Addresses, Settings, running
+from conformance.run_plugin import CONTRACT, SESSION, ConformanceRun
+from conformance.session import RunSettings, Session, open_control
+from conformance.target import Target
+
+_LONGEST_SECONDS: Final = 180.0
+_CHECKS: Final = Path(conformance.checks.__file__).parent
+
+
+def carry_out(trials: Iterable[Trial], processes: int) -> Iterator[Result]:
+    """Yield what comes of each trial, as they end, with that many of them at a time.
+
+    Raises:
+        SuiteFault: the checks cannot be collected.
+    """
+    trials = list(trials)
+    results: list[Result] = []
+    loop = _Loop(trials, processes, results.append)
+    options = ["--collect-only", "--seed=0", "-c", os.devnull, f"--rootdir={_CHECKS.parent.parent}"]
+    for plugin in ("terminal", "cacheprovider", "schemathesis"):
+        options += ["-p", f"no:{plugin}"]
+    status = pytest.main([*options, str(_CHECKS)], [loop])
+    if status != pytest.ExitCode.OK or len(results) != len(trials):
+        raise SuiteFault(f"the checks could not be collected (pytest ended with status {int(status)})")
+    yield from results
+
+
+@dataclass
+class _Child:
+    process: int
+    pipe: int
+    trial: Trial
+    deadline: float
+    said: bytearray
+
+
+class _Loop:
+    """Takes the place of pytest's own loop over the cases."""
+
+    def __init__(self, trials: Sequence[Trial], processes: int, keep: Callable[[Result], None]) -> None:
+        self._waiting = list(reversed(trials))
+        self._processes = processes
+        self._keep = keep
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Fork a child for each trial."""
+        children: dict[int, _Child] = {}
+        while self._waiting or children:
+            while self._waiting and len(children) < self._processes:
+                child = self._fork(session, self._waiting.pop())
+                children[child.pipe] = child
+            soonest = min(child.deadline for child in children.values())
+            readable, _, _ = select.select(list(children), [], [], max(0.0, soonest - time.monotonic()))
+            for pipe in readable:
+                piece = os.read(pipe, 65536)
+                children[pipe].said += piece
+                if not piece:
+                    self._keep(_ended(children.pop(pipe)))
+            for child in [each for each in children.values() if each.deadline <= time.monotonic()]:
+                with suppress(ProcessLookupError):
+                    os.killpg(child.process, signal.SIGKILL)
+        return True
+
+    def _fork(self, session: pytest.Session, trial: Trial) -> _Child:
+        reading, writing = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.setsid()
+            os.close(reading)
+            try:
+                result = _try(session, trial)
+            except BaseException:  # noqa: BLE001  the parent is told of whatever it was
+                result = Result(trial, "error", detail=traceback.format_exc())
+            with suppress(OSError):
+                os.write(writing, json.dumps(result.to_json()).encode())
+            os._exit(0)
+        os.close(writing)
+        return _Child(process, reading, trial, time.monotonic() + _LONGEST_SECONDS, bytearray())
+
+
+def _ended(child: _Child) -> Result:
+    os.close(child.pipe)
+    os.waitpid(child.process, 0)
+    # Whatever the trial has left behind, such as a nursery, ends with it.
+    with suppress(ProcessLookupError):
+        os.killpg(child.process, signal.SIGKILL)
+    try:
+        return read_result(json.loads(child.said))
+    except ValueError:
+        return Result(child.trial, "error", detail=f"no result within {_LONGEST_SECONDS:g} s, or the process died")
+
+
+def _try(session: pytest.Session, trial: Trial) -> Result:
+    run = session.config.pluginmanager.get_plugin("conformance-run")
+    if not isinstance(run, ConformanceRun):
+        raise SuiteFault("the checks were collected without the conformance plugin")
+    session.config.option.collectonly = False
+    reached: set[str] = set()
+    if trial.kind == "fault":
+        _watch(faults()[trial.name], reached)
+        parts = build(fault=trial.name)
+    else:
+        parts = build(variant=trial.name or None)
+    nursery = ([f"--{trial.kind}", trial.name] if trial.name else []) if trial.transport == "mcp-stdio" else None
+    with running(Settings(parts=parts, nursery=nursery)) as addresses:
+        _prepare(run, trial, addresses)
+        assert run.session is not None
+        try:
+            return _judged(trial, _records(run, _in_order(session.items, trial)), run.session, reached)
+        finally:
+            run.session.close()
+
+
+def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses) -> None:
+    run.target = _target(trial, addresses)
+    run.settings = RunSettings(trial.seed, trial.profile)
+    run.ledger = Ledger()
+    contract = run.config.stash[CONTRACT]
+    run.session = Session(contract, run.registry, run.target, run.settings, open_control(run.target))
+    run.config.stash[SESSION] = run.session
+
+
+def _target(trial: Trial, addresses: Addresses) -> Target:
+    command = shlex.join(addresses.door) if addresses.door is not None else ""
+    embedded = Target(trial.transport, embedded=True)
+    return embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
+
+
+def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
+    """Return the cases of the profile, those of what the fault breaks first unless the natural order is asked for."""
+    kept = [item for item in items if trial.profile != "quick" or item.get_closest_marker("thorough") is None]
+    if trial.natural or trial.kind != "fault":
+        return kept
+    breaks = set(faults()[trial.name].breaks)
+
+    def rank(item: pytest.Item) -> int:
+        tested = [mark.args for mark in item.iter_markers("requirement")]
+        if tested and tested[0][0] in breaks:
+            return 0
+        return 1 if any(breaks & set(args) for args in tested) else 2
+
+    return sorted(kept, key=rank)
+
+
+def _records(run: ConformanceRun, items: Sequence[pytest.Item]) -> Iterator[CaseRecord]:
+    """Run the cases one after another, for as long as somebody wants to know what came of them."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        for report in runtestprotocol(item, log=False, nextitem=following):
+            values: Any = getattr(report, "conformance", None)
+            if values is not None:
+                yield CaseRecord.from_json(values)
+        if run.session is not None and run.session.gone:
+            return
+
+
+def _judged(trial: Trial, records: Iterator[CaseRecord], session: Session, reached: set[str]) -> Result:
+    """Return what came of the trial: the first finding that counts ends it."""
+    breaks = frozenset(faults()[trial.name].breaks) if trial.kind == "fault" else frozenset()
+    others: dict[str, str] = {}
+    started = time.perf_counter()
+    for record in records:
+        broken = dict.fromkeys(finding["requirement"] for finding in record.findings)
+        right = [requirement for requirement in broken if requirement in breaks]
+        if right:
+            seconds = time.perf_counter() - started
+            wrong = tuple(dict.fromkeys((*others, *(each for each in broken if each not in breaks))))
+            return Result(trial, "killed", right[0], record.case, seconds, session.exchanges, wrong)
+        others.update({each: record.case for each in broken if each not in others})
+        if record.outcome in ("error", "could not run"):
+            others.setdefault(f"({record.outcome}: {record.reason})", record.case)
+        if others and trial.kind != "fault":
+            break
+    seconds = time.perf_counter() - started
+    first, case = next(iter(others.items()), ("", ""))
+    if trial.kind != "fault":
+        outcome = "false alarm" if others else "conforms"
+    elif trial.transport != "mcp-stdio" and not reached:
+        # What happens in a child process cannot be seen from here.
+        outcome = "void"
+    else:
+        outcome = "wrong reason" if others else "survived"
+    return Result(trial, outcome, first, case, seconds, session.exchanges, tuple(others))  # type: ignore[arg-type]
+
+
+def _watch(fault: Fault, reached: set[str]) -> None:
+    """Note when code of a fault is run: one whose code is never reached proves nothing."""
+    for part in fault.parts:
+        for name, function in list(vars(part).items()):
+            if inspect.isfunction(function):
+                setattr(part, name, _noting(function, name, reached))
+
+
+def _noting(function: Callable[..., Any], name: str, reached: set[str]) -> Callable[..., Any]:
+    @wraps(function)
+    def noted(*arguments: Any, **named: Any) -> Any:
+        reached.add(name)
+        return function(*arguments, **named)
+
+    return noted
