@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import os
@@ -11,7 +12,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -23,12 +24,14 @@ from _pytest.runner import runtestprotocol
 import conformance.checks
 from conformance.embedded_target import embedded_at
 from conformance.errors import SuiteFault
+from conformance.kill_matrix.stdio_children import StdioChildren, stdio_children
 from conformance.kill_matrix.trials import Result, Trial, read_result
 from conformance.ledger import CaseRecord, Ledger
 from conformance.reference.catalogue import build, faults
 from conformance.reference.faults.family import Fault
+from conformance.reference.mcp.stdio import load
 from conformance.reference.server import Addresses, Settings, running
-from conformance.run_plugin import CONTRACT, SESSION, ConformanceRun
+from conformance.run_plugin import SESSION, ConformanceRun
 from conformance.session import RunSettings, Session, open_control
 from conformance.target import Target
 
@@ -45,7 +48,7 @@ def carry_out(trials: Iterable[Trial], processes: int) -> Iterator[Result]:
     trials = list(trials)
     results: list[Result] = []
     loop = _Loop(trials, processes, results.append)
-    options = ["--collect-only", "--seed=0", "-c", os.devnull, f"--rootdir={_CHECKS.parent.parent}"]
+    options = ["--collect-only", "--capture=no", "--seed=0", "-c", os.devnull, f"--rootdir={_CHECKS.parent.parent}"]
     for plugin in ("terminal", "cacheprovider", "schemathesis"):
         options += ["-p", f"no:{plugin}"]
     status = pytest.main([*options, str(_CHECKS)], [loop])
@@ -74,6 +77,10 @@ class _Loop:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork a child for each trial."""
+        if any(trial.transport != "rest" for trial in self._waiting):
+            # What takes long is loaded once, before the forks.
+            load()
+            importlib.import_module("conformance.reference.mcp.hosting")
         children: dict[int, _Child] = {}
         while self._waiting or children:
             while self._waiting and len(children) < self._processes:
@@ -131,29 +138,29 @@ def _try(session: pytest.Session, trial: Trial) -> Result:
         parts = build(fault=trial.name)
     else:
         parts = build(variant=trial.name or None)
-    nursery = ([f"--{trial.kind}", trial.name] if trial.name else []) if trial.transport == "mcp-stdio" else None
-    with running(Settings(parts=parts, nursery=nursery)) as addresses:
-        _prepare(run, trial, addresses)
-        assert run.session is not None
-        try:
-            return _judged(trial, _records(run, _in_order(session.items, trial)), run.session, reached)
-        finally:
-            run.session.close()
+    with ExitStack() as stack:
+        children = stack.enter_context(stdio_children(_options_of(trial))) if trial.transport == "mcp-stdio" else None
+        settings = Settings(parts=parts, database=str(children.database) if children else None)
+        addresses = stack.enter_context(running(settings))
+        prepared = _prepare(run, trial, addresses, children)
+        stack.callback(prepared.close)
+        return _judged(trial, _records(prepared, _in_order(session.items, trial)), prepared, reached)
 
 
-def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses) -> None:
-    run.target = _target(trial, addresses)
+def _options_of(trial: Trial) -> list[str]:
+    return [f"--{trial.kind}", trial.name] if trial.name else []
+
+
+def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, children: StdioChildren | None) -> Session:
+    """Make the run one against this server."""
+    command = shlex.join(children.command) if children else ""
+    embedded = Target(trial.transport, embedded=True)
+    run.target = embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
     run.settings = RunSettings(trial.seed, trial.profile)
     run.ledger = Ledger()
-    contract = run.config.stash[CONTRACT]
-    run.session = Session(contract, run.registry, run.target, run.settings, open_control(run.target))
-    run.config.stash[SESSION] = run.session
-
-
-def _target(trial: Trial, addresses: Addresses) -> Target:
-    command = shlex.join(addresses.door) if addresses.door is not None else ""
-    embedded = Target(trial.transport, embedded=True)
-    return embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
+    session = Session(run.contract, run.registry, run.target, run.settings, open_control(run.target))
+    run.session = run.config.stash[SESSION] = session
+    return session
 
 
 def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
@@ -172,14 +179,14 @@ def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
     return sorted(kept, key=rank)
 
 
-def _records(run: ConformanceRun, items: Sequence[pytest.Item]) -> Iterator[CaseRecord]:
+def _records(session: Session, items: Sequence[pytest.Item]) -> Iterator[CaseRecord]:
     """Run the cases one after another, for as long as somebody wants to know what came of them."""
     for item, following in zip(items, [*items[1:], None], strict=True):
         for report in runtestprotocol(item, log=False, nextitem=following):
             values: Any = getattr(report, "conformance", None)
             if values is not None:
                 yield CaseRecord.from_json(values)
-        if run.session is not None and run.session.gone:
+        if session.gone:
             return
 
 
