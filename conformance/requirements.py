@@ -22,7 +22,9 @@ Basis = Literal["schema", "documented", "derived"]
 # interface, or in the specification of MCP.
 Page = Literal["archive", "get", "sentiment status", "all", "interface", "mcp"]
 # The least that a target has to offer before anything can be said about the requirement at all.
-Need = Literal["seed", "second principal", "tokens", "clock", "access", "worker", "restart", "token"]
+Need = Literal[
+    "seed", "second principal", "second transport", "tokens", "clock", "access", "worker", "restart", "token"
+]
 Transport = Literal["rest", "mcp-http", "mcp-stdio"]
 
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -7,7 +7,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from conformance import __version__
 from conformance.contract import Contract, load_contract
 from conformance.coverage_summary import OperationCoverage, summarise
 from conformance.embedded import EmbeddedServer, start_reference_server
+from conformance.embedded_target import embedded_at
 from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem, nearest
 from conformance.judge.finding import NonConformance
 from conformance.judge.self_proof import prove
@@ -104,27 +105,16 @@ def _target(options: TargetOptions, contract: Contract, told: WorkerInput | None
     embedded = speaking(Target(transport, embedded=True), options.mcp_revision)
     if told is None:
         return embedded
-    return replace(embedded, url=told.url, command=told.command, control_url=told.control_url)
+    return embedded_at(embedded, told.url, told.control_url, told.url, told.command)
 
 
 def _reached(target: Target, server: EmbeddedServer) -> Target:
-    """Return the embedded target with the address at which it has just begun to answer.
-
-    Raises:
-        CouldNotRun: the reference server lacks what it takes to speak MCP.
-    """
-    target = replace(target, control_url=server.control_url)
-    if target.transport == "rest":
-        return replace(target, url=server.url)
-    if server.mcp_url is None or server.stdio_command is None:
+    """Return the embedded target with the address at which it has just begun to answer."""
+    try:
+        return embedded_at(target, server.url, server.control_url, server.mcp_url, server.stdio_command)
+    except CouldNotRun:
         server.stop()
-        raise CouldNotRun(
-            "the reference server speaks MCP only with the MCP SDK, which is not installed",
-            "Run: pip install 'sosoapi-conformance[reference]'.",
-        )
-    if target.transport == "mcp-http":
-        return replace(target, url=server.mcp_url)
-    return replace(target, command=server.stdio_command)
+        raise
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -201,7 +191,7 @@ class ConformanceRun:
         if not self.is_worker:
             prove(self.contract)
             if self.target.embedded:
-                self.embedded = start_reference_server()
+                self.embedded = start_reference_server(*(["--nursery"] if self.target.transport == "mcp-stdio" else []))
                 self.target = _reached(self.target, self.embedded)
         control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)

@@ -125,10 +125,15 @@ def _overall(registry: Registry, results: tuple[RequirementResult, ...], ledger:
 
 
 def _level(results: tuple[RequirementResult, ...], facts: RunFacts) -> ClaimLevel:
+    """Return what was assessed as a whole; what is listed, and other transports, are no part of the behaviour."""
     open_results = [result for result in results if result.outcome == "not assessed"]
     if any(result.requirement.family == "input" and "seed" not in result.requirement.needs for result in open_results):
         return "none"
-    return "behaviour" if facts.tier == "control" and not open_results else "schema"
+    beyond = ("discovery", "second transport")
+    open_behaviour = [
+        result for result in open_results if not {result.requirement.family, *result.requirement.needs} & set(beyond)
+    ]
+    return "behaviour" if facts.tier == "control" and not open_behaviour else "schema"
 
 
 def exit_status(overall: Overall, ledger: Ledger) -> ExitStatus:
