@@ -25,6 +25,7 @@ class Command:
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "faults": Command("show that the suite catches every seeded fault", "conformance.kill_matrix.command"),
     "init": Command("write a commented target file", "conformance.init_command"),
     "requirements": Command("list the requirements, filter them, explain one", "conformance.requirements_command"),
     "serve": Command("run the reference server and its test control", "conformance.reference.serve"),

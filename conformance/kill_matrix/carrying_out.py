@@ -39,22 +39,19 @@ _LONGEST_SECONDS: Final = 180.0
 _CHECKS: Final = Path(conformance.checks.__file__).parent
 
 
-def carry_out(trials: Iterable[Trial], processes: int) -> Iterator[Result]:
-    """Yield what comes of each trial, as they end, with that many of them at a time.
+def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], None]) -> None:
+    """Carry out trials, that many at a time, and hand over what comes of each as it ends.
 
     Raises:
         SuiteFault: the checks cannot be collected.
     """
-    trials = list(trials)
-    results: list[Result] = []
-    loop = _Loop(trials, processes, results.append)
+    loop = _Loop(list(trials), processes, keep)
     options = ["--collect-only", "--capture=no", "--seed=0", "-c", os.devnull, f"--rootdir={_CHECKS.parent.parent}"]
     for plugin in ("terminal", "cacheprovider", "schemathesis"):
         options += ["-p", f"no:{plugin}"]
     status = pytest.main([*options, str(_CHECKS)], [loop])
-    if status != pytest.ExitCode.OK or len(results) != len(trials):
+    if status != pytest.ExitCode.OK:
         raise SuiteFault(f"the checks could not be collected (pytest ended with status {int(status)})")
-    yield from results
 
 
 @dataclass
