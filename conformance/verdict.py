@@ -125,11 +125,11 @@ def _overall(registry: Registry, results: tuple[RequirementResult, ...], ledger:
 
 
 def _level(results: tuple[RequirementResult, ...], facts: RunFacts) -> ClaimLevel:
-    """Return what was assessed as a whole; what is listed, and other transports, are no part of the behaviour."""
+    """Return what was assessed as a whole; the surface of MCP, and other transports, are no part of the behaviour."""
     open_results = [result for result in results if result.outcome == "not assessed"]
     if any(result.requirement.family == "input" and "seed" not in result.requirement.needs for result in open_results):
         return "none"
-    beyond = ("discovery", "second transport")
+    beyond = ("discovery", "protocol", "second transport")
     open_behaviour = [
         result for result in open_results if not {result.requirement.family, *result.requirement.needs} & set(beyond)
     ]

@@ -33,7 +33,7 @@ from conformance.reference.mcp.stdio import load
 from conformance.reference.server import Addresses, Settings, running
 from conformance.run_plugin import SESSION, ConformanceRun
 from conformance.session import RunSettings, Session, open_control
-from conformance.target import Target
+from conformance.target import Entry, Target
 
 _LONGEST_SECONDS: Final = 180.0
 _CHECKS: Final = Path(conformance.checks.__file__).parent
@@ -151,7 +151,9 @@ def _options_of(trial: Trial) -> list[str]:
 def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, children: StdioChildren | None) -> Session:
     """Make the run one against this server."""
     command = shlex.join(children.command) if children else ""
-    embedded = Target(trial.transport, embedded=True)
+    # Beside MCP the server answers over plain HTTP too, so that the two can be compared.
+    also = () if trial.transport == "rest" else (Entry("rest", addresses.target),)
+    embedded = Target(trial.transport, embedded=True, also=also)
     run.target = embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
     run.settings = RunSettings(trial.seed, trial.profile)
     run.ledger = Ledger()

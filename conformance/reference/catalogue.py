@@ -6,19 +6,28 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from conformance.errors import UsageProblem, nearest
-from conformance.reference import variants_of_behaviour, variants_of_requests  # noqa: F401 - they declare variants
+from conformance.reference import (  # they declare variants
+    variants_of_behaviour,  # noqa: F401
+    variants_of_mcp,  # noqa: F401
+    variants_of_messages,  # noqa: F401
+    variants_of_requests,  # noqa: F401
+)
 from conformance.reference.faults import (
     access,
     archive,
     authentication,
     behaviour,
     content,
+    discovery,
     equivalence,
     expiry,
     http,
     identity,
     input,  # noqa: A004  the family is called so
     late,
+    mcp,
+    mcp_messages,
+    mcp_revisions,
     output,
     privacy,
     race,
@@ -47,6 +56,10 @@ FAMILIES = (
     access.family,
     late.family,
     privacy.family,
+    mcp.family,
+    mcp_messages.family,
+    mcp_revisions.family,
+    discovery.family,
     equivalence.family,
 )
 _AnyChange = TypeVar("_AnyChange", bound=Change)

@@ -11,22 +11,15 @@ CONTRACT = load_contract()
 REGISTRY = load_registry(CONTRACT)
 CHECKED = checked_requirements(CONTRACT)
 
-WITHOUT_CHECK = frozenset({"PROTOCOL-EQUIVALENCE"})
-"""Requirements over plain HTTP that this version has no check for: it takes a second transport to compare with."""
-
-ONLY_OVER_MCP = frozenset({"OPEN-OUTPUT-SCHEMAS-UNASKED", "OPEN-MCP-ERROR-KIND"})
-"""Freedoms that a server without discovery does not have."""
-
 
 def test_no_check_tests_a_requirement_that_the_registry_does_not_have() -> None:
     """Every id that a check declares is known."""
     assert frozenset() == CHECKED - REGISTRY.by_id.keys()
 
 
-def test_every_requirement_over_plain_http_has_a_check() -> None:
-    """What has none is listed here, and in every report as "no check yet"."""
-    over_http = {each.id for each in REGISTRY.requirements if "rest" in each.transports}
-    assert over_http - CHECKED == WITHOUT_CHECK
+def test_every_requirement_has_a_check() -> None:
+    """What had none would be listed in every report as "no check yet"."""
+    assert set() == REGISTRY.by_id.keys() - CHECKED
 
 
 def test_every_checked_requirement_has_a_fault_that_breaks_it() -> None:
@@ -48,7 +41,7 @@ def test_variants_use_freedoms_that_the_registry_has() -> None:
     )
 
 
-def test_every_freedom_over_plain_http_has_a_variant_that_uses_it() -> None:
+def test_every_freedom_has_a_variant_that_uses_it() -> None:
     """What no variant decides in another way has not been shown to raise no alarm."""
     used = {each for variant in variants().values() for each in variant.left_open}
-    assert ONLY_OVER_MCP == REGISTRY.freedoms_by_id.keys() - used
+    assert set() == REGISTRY.freedoms_by_id.keys() - used

@@ -92,7 +92,8 @@ class _Answer:
                 await self._finish(self._start)
 
     async def _finish(self, start: Message) -> None:
-        said = self._says(self._body)
+        # A notification is answered without a message.
+        said = self._says(self._body) if self._body else [b""]
         kept = [(name, value) for name, value in start["headers"] if name not in (b"content-type", b"content-length")]
         if len(said) == 1:
             content_type, body = b"application/json", said[0]
