@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from conformance.judge.json_values import json_type
@@ -29,7 +30,7 @@ _SPEAKS_OF: Final[Mapping[str, str]] = {
 
 _VACUOUS: Final[tuple[tuple[str, Any], ...]] = (
     ("minLength", 0), ("minItems", 0), ("minProperties", 0), ("uniqueItems", False), ("additionalProperties", True),
-    ("items", True), ("properties", {}), ("required", []), ("propertyNames", True), ("allOf", []),
+    ("items", True), ("properties", {}), ("required", []), ("propertyNames", True),
 )  # fmt: skip
 
 _ALL_BOOLEANS: Final = [False, True]
@@ -154,12 +155,16 @@ def _whole_bounds(branch: dict[str, Any]) -> None:
         ("exclusiveMinimum", "minimum", 1, max),
         ("exclusiveMaximum", "maximum", -1, min),
     ):
-        bound = branch.get(exclusive)
+        bound: Any = branch.get(exclusive)
         if _is_number(bound) and json_type(bound) == "integer":
             del branch[exclusive]
             nearest = int(bound) + step
             beside = branch.get(inclusive, nearest)
             branch[inclusive] = tighter(nearest, beside) if _is_number(beside) else nearest
+
+
+def _has_type(name: str, value: Any) -> bool:
+    return json_type(value) == name
 
 
 def _is_number(value: Any) -> bool:
@@ -169,8 +174,5 @@ def _is_number(value: Any) -> bool:
 _HAS_TYPE: Final[Mapping[str, Callable[[Any], bool]]] = {
     "number": _is_number,
     "integer": lambda value: _is_number(value) and json_type(value) == "integer",
-    **{
-        name: (lambda value, name=name: json_type(value) == name)
-        for name in ("null", "boolean", "string", "array", "object")
-    },
+    **{name: partial(_has_type, name) for name in ("null", "boolean", "string", "array", "object")},
 }

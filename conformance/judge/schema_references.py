@@ -10,6 +10,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from conformance.judge.json_values import pointer
 
 _MOST_PLACES: Final = 50_000
+_DEEPEST: Final = 200
 _MAPS: Final = ("properties", "patternProperties", "dependentSchemas", "definitions", "$defs")
 """Keywords whose members are called by names of the schema's author, each with a schema."""
 _LITERALS: Final = ("enum", "const", "default", "examples", "required", "type")
@@ -46,8 +47,7 @@ def without_references(schema: Mapping[str, Any], *, siblings_count: bool) -> di
         SchemaNotJudged: it refers dynamically.
     """
     inlined = _Inliner(schema, siblings_count=siblings_count).inline(schema, "", ())
-    assert isinstance(inlined, dict)
-    return inlined
+    return inlined if isinstance(inlined, dict) else {"allOf": [inlined]}
 
 
 @dataclass
@@ -110,6 +110,8 @@ class _Inliner:
         self._places += 1
         if self._places > _MOST_PLACES:
             raise SchemaUnusable(pointer(parts), f"with all that it refers to it has more than {_MOST_PLACES} places")
+        if len(parts) > _DEEPEST:
+            raise SchemaUnusable("", f"with all that it refers to it is more than {_DEEPEST} steps deep")
         if not isinstance(schema, dict):
             return schema
         for keyword in _DYNAMIC:
