@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import secrets
 import shlex
 import time
@@ -40,7 +41,8 @@ RECORDER = pytest.StashKey[Recorder]()
 
 _CHECKS = Path(__file__).resolve().parent / "checks"
 _SEED_LIMIT = 2**32
-_NOT_OURS = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
+# A run makes and drops values by the million, hardly any of them in cycles: looking for those takes a twentieth of it.
+_COLLECT_RARELY = (100_000, 50, 100)
 _STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
     "failed": ("F", "NONCONFORMING"),
     "not assessed": ("n", "NOT ASSESSED"),
@@ -162,6 +164,7 @@ class ConformanceRun:
         self.selected = 0
         self.deselected = 0
         self._started = time.monotonic()
+        self._collects = gc.get_threshold()
         self._verdict: Verdict | None = None
         self._uncollected = False
         self._coverage: tuple[OperationCoverage, ...] = ()
@@ -171,6 +174,7 @@ class ConformanceRun:
         """Prove the judge, start the reference server where no target is named, and see that the target is there."""
         if self.config.option.collectonly:
             return
+        gc.set_threshold(*_COLLECT_RARELY)
         try:
             self._open()
         except UsageProblem as problem:
@@ -236,11 +240,25 @@ class ConformanceRun:
         return header_lines(self.facts) if self.session else []
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the suite's own cases that the user leaves out; thorough ones are no part of the profile ``quick``."""
+        """Count the suite's own cases that the user leaves out, and not those that are no part of such a run."""
         is_quick = self.settings.profile == "quick"
         self.deselected += sum(
-            _is_check(item) and not (is_quick and item.get_closest_marker("thorough")) for item in items
+            _is_check(item)
+            and self.target.transport in self._transports(item)
+            and not (is_quick and item.get_closest_marker("thorough"))
+            for item in items
         )
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out the cases that make no sense over the transport of the run."""
+        kept: list[pytest.Item] = []
+        elsewhere: list[pytest.Item] = []
+        for item in items:
+            is_elsewhere = _is_check(item) and self.target.transport not in self._transports(item)
+            (elsewhere if is_elsewhere else kept).append(item)
+        if elsewhere:
+            items[:] = kept
+            self.config.hook.pytest_deselected(items=elsewhere)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the suite's own cases that are to be executed."""
@@ -255,8 +273,6 @@ class ConformanceRun:
         item.stash[_EXCHANGES_BEFORE] = self.session.exchanges
         # The path differs between a checkout and an installed wheel; the file's name and the case do not.
         self.session.begin_case(f"{item.path.name}/{item.name}")
-        if self.target.transport not in self._transports(item):
-            pytest.skip(f"not judged over {self.target.transport}")
         lack = self.session.stage.lacks(need for mark in item.iter_markers("needs") for need in mark.args)
         if lack:
             pytest.skip(lack)
@@ -345,6 +361,7 @@ class ConformanceRun:
         elif not self.config.option.collectonly:
             self._decide(session, exitstatus)
         yield
+        gc.set_threshold(*self._collects)
         if self.session is not None:
             self.session.close()
         if self.embedded is not None:

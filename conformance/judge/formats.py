@@ -37,6 +37,7 @@ def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
+@lru_cache(4096)
 def is_date_time(text: str) -> bool:
     """Tell whether ``text`` is an RFC 3339 ``date-time``: exact calendar, seconds and an offset, ASCII digits only.
 
@@ -46,7 +47,8 @@ def is_date_time(text: str) -> bool:
     return _ORDINARY.fullmatch(text) is not None or _seconds(text) is not None
 
 
-@lru_cache(4096)  # The same few times stand in a conversation, its messages, its runs and every later answer.
+# The same few times stand in a conversation, its messages, its runs and every later answer.
+@lru_cache(4096)
 def parse_instant(text: str) -> Instant:
     """Return the exact instant that an RFC 3339 ``date-time`` names; a leap second is the start of the next day.
 
