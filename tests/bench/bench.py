@@ -101,6 +101,16 @@ def profiles(bench: Bench) -> Iterator[Bar]:
     yield Bar("quick profile, whole command", quick.seconds, 10, "s", f"{quick.processor:.1f} s of processor time")
 
 
+def transports(bench: Bench) -> Iterator[Bar]:
+    """The standard profile over MCP against plain HTTP, in turn."""
+    names = ("rest", "mcp-http", "mcp-stdio")
+    rounds = [[bench.run(*SUITE, "--transport", name) for name in names] for _ in range(bench.repeats)]
+    plain, *others = (median([each[index] for each in rounds]) for index in range(len(names)))
+    for name, spent in zip(names[1:], others, strict=True):
+        how = f"{spent.seconds:.1f} s against {plain.seconds:.1f} s"
+        yield Bar(f"standard profile over {name} / over plain HTTP", spent.seconds / plain.seconds, 2, "", how)
+
+
 def examples(bench: Bench) -> Iterator[Bar]:
     """Ten times the examples of the standard profile."""
     seconds, peaks = [], []
@@ -191,6 +201,7 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Bench], Iterator[Bar]]]] = {
     "judging": judging,
     "generating": generating,
     "profiles": profiles,
+    "transports": transports,
     "examples": examples,
     "behaviour": behaviour,
 }

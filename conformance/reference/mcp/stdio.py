@@ -66,7 +66,12 @@ def load() -> None:
     # A tenth of it goes into looking for garbage among the SDK's thousand new classes.
     gc.disable()
     # The last is what anyio imports when an event loop first uses it.
-    for name in ("mcp.server.stdio", "conformance.reference.mcp.sdk", "anyio._backends._asyncio"):
+    for name in (
+        "mcp.server.stdio",
+        "conformance.reference.mcp.sdk",
+        "conformance.reference.mcp.pipes",
+        "anyio._backends._asyncio",
+    ):
         import_module(name)
     gc.enable()
     _contract()
@@ -90,9 +95,10 @@ def leave() -> NoReturn:
 async def _serve(binding: McpBinding, view: View, token: str) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415  it is loaded only where it is used
 
+    from conformance.reference.mcp.pipes import pipes  # noqa: PLC0415  it is loaded only where it is used
     from conformance.reference.mcp.sdk import mcp_server  # noqa: PLC0415  it is loaded only where it is used
 
     server = mcp_server(binding, view, lambda _context: [f"Bearer {token}"])
     binding.take_streams()
-    async with stdio_server() as (read_stream, write_stream):
+    async with stdio_server(*await pipes()) as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
