@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.canary_places import Place, places
@@ -52,6 +52,9 @@ _UNKNOWN_BEGINNING_SECONDS: Final = 1.0
 """By how much a request may have been sent earlier than its exchange says, where nobody told when the call began."""
 
 _MOST_LEAKS: Final = 20
+_MOST_CONVERSATIONS: Final = 2000
+"""How many conversations are watched: all that a standard run seeds, and the last ones of a longer run."""
+
 _NO_CLOCK: Final = (-1, 0.0)
 
 
@@ -92,6 +95,8 @@ class _Conversation:
     expires: int
     archived: float | None = None
     withheld: float | None = None
+    runs: list[str] = field(default_factory=list)
+    markers: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +141,33 @@ class CanaryWatch:
             owner.principal_id, conversation["workspace_id"].lower(), _milliseconds(conversation["expires_at"])
         )
         self._conversations[conversation["id"].lower()] = known
-        self._runs.update((run["id"].lower(), known) for run in document.runs)
-        self._canaries.update(
-            (marker, _Canary(known, known.expires, is_title=True)) for marker in title_markers(document)
-        )
+        known.runs = [run["id"].lower() for run in document.runs]
+        self._runs.update(dict.fromkeys(known.runs, known))
+        titles = title_markers(document)
+        self._watch(known, titles, _Canary(known, known.expires, is_title=True))
         for message in document.messages:
             canary = _Canary(known, min(known.expires, _milliseconds(message["expires_at"])))
-            self._canaries.update((marker, canary) for marker in _markers_of(message))
+            self._watch(known, _markers_of(message), canary)
+        while len(self._conversations) > _MOST_CONVERSATIONS:
+            self._drop_oldest()
+
+    def _watch(self, known: _Conversation, markers: frozenset[str], canary: _Canary) -> None:
+        known.markers += markers
+        self._canaries.update(dict.fromkeys(markers, canary))
+
+    def _drop_oldest(self) -> None:
+        oldest = next(iter(self._conversations))
+        known = self._conversations.pop(oldest)
+        for run in known.runs:
+            self._runs.pop(run, None)
+        for marker in known.markers:
+            self._canaries.pop(marker, None)
 
     def delivered(self, run_id: str, answer: Any) -> None:
         """Take note of the text that a worker is about to deliver."""
         known = self._runs.get(run_id.lower())
         if known is not None:
-            canary = _Canary(known, known.expires)
-            self._canaries.update((marker, canary) for marker in _markers_of({"answer": answer}))
+            self._watch(known, _markers_of({"answer": answer}), _Canary(known, known.expires))
 
     def clock_stands(self, workspace_id: str | None, now: int) -> None:
         """Take note that a workspace's clock stands (every clock, where none is named) at ``now`` milliseconds."""

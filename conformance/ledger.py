@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from conformance.judge.finding import Finding
-from conformance.report.curl import TOKEN_VARIABLE, bearer_token, curl_command
+from conformance.redaction import without_token
+from conformance.report.curl import bearer_token, curl_command
 from conformance.transport.exchange import Exchange
 
 CaseOutcome = Literal["passed", "failed", "not assessed", "could not run", "error"]
 
 _EXCERPT = 2000
-_SHORTEST_TOKEN = 8
 _LONGEST_TOKEN = 4000
 
 
@@ -66,9 +66,7 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
 
 
 def _without_token(text: str, exchange: Exchange) -> str:
-    token = bearer_token(exchange.request)
-    # A shorter one is made up for a check, and may well stand elsewhere in the text.
-    return text.replace(token, f"${TOKEN_VARIABLE}") if len(token) >= _SHORTEST_TOKEN else text
+    return without_token(text, bearer_token(exchange.request))
 
 
 def _exchange_to_json(exchange: Exchange) -> dict[str, Any]:
@@ -79,7 +77,7 @@ def _exchange_to_json(exchange: Exchange) -> dict[str, Any]:
         answer = {
             "status": response.status,
             "reason": _without_token(response.reason, exchange),
-            "content_type": response.header("Content-Type") or "",
+            "content_type": _without_token(response.header("Content-Type") or "", exchange),
             "bytes": len(response.body),
             "body": _without_token(excerpt, exchange)[:_EXCERPT],
         }
@@ -87,7 +85,7 @@ def _exchange_to_json(exchange: Exchange) -> dict[str, Any]:
         "principal": exchange.principal,
         "curl": curl_command(exchange.request),
         "answer": answer,
-        "failure": exchange.failure.message if exchange.failure else None,
+        "failure": _without_token(exchange.failure.message, exchange) if exchange.failure else None,
     }
 
 

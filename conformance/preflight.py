@@ -9,7 +9,7 @@ from conformance.cases.sample import sample
 from conformance.contract import Operation
 from conformance.errors import CouldNotRun
 from conformance.preflight_mcp import preflight_mcp
-from conformance.session import Session
+from conformance.session import Session, is_limited, rate_limited
 from conformance.transport.exchange import Credential, Exchange
 from conformance.transport.mcp.transport import McpTransport
 
@@ -21,7 +21,8 @@ def preflight(session: Session) -> None:
     """Make sure that a run makes sense.
 
     Raises:
-        CouldNotRun: nothing answers at the target, what answers there is another web server, or it refuses the token.
+        CouldNotRun: nothing answers at the target, what answers there is another web server, or it refuses the token
+            or everything.
     """
     if isinstance(session.transport, McpTransport):
         preflight_mcp(session, session.transport)
@@ -36,6 +37,8 @@ def _preflight_rest(session: Session) -> None:
             f"no usable answer from {session.target.address}: {first.failure.message}",
             "Start the server, or correct --target-url.",
         )
+    if is_limited(first) and is_limited(_probe(session, session.contract.operations[0], b"{}", _caller(session), "")):
+        raise rate_limited(session.target.address)
     if not any(_answers(session, operation) for operation in session.contract.operations):
         operation = session.contract.operations[0]
         assert first.response is not None
@@ -69,11 +72,8 @@ def _answers(session: Session, operation: Operation) -> bool:
     The API refuses an empty input as invalid where the token is good, and any input as unauthenticated where there
     is no token; a server that treats both exactly like an unknown path has no operation there.
     """
-    credential = _NOBODY
-    if session.stage.lacks(("token",)) is None:
-        credential = session.stage.principal(session.random("preflight", operation.name)).credential
     valid = encode(sample(operation.input_schema))
-    for body, who in ((b"{}", credential), (valid, _NOBODY)):
+    for body, who in ((b"{}", _caller(session, operation.name)), (valid, _NOBODY)):
         here = _probe(session, operation, body, who, "")
         nowhere = _probe(session, operation, body, who, "-which-does-not-exist")
         if here.response is None or nowhere.response is None:
@@ -81,6 +81,13 @@ def _answers(session: Session, operation: Operation) -> bool:
         if here.response.status != nowhere.response.status or here.response.status in _AUTHENTICATION:
             return True
     return False
+
+
+def _caller(session: Session, *names: str) -> Credential:
+    """Return a credential that should be let in, or none where the tier has none."""
+    if session.stage.lacks(("token",)) is not None:
+        return _NOBODY
+    return session.stage.principal(session.random("preflight", *names)).credential
 
 
 def _probe(session: Session, operation: Operation, body: bytes, credential: Credential, suffix: str) -> Exchange:

@@ -6,7 +6,7 @@ from typing import Final
 
 from conformance.errors import CouldNotRun
 from conformance.printable import printable
-from conformance.session import Session
+from conformance.session import Session, is_limited, rate_limited
 from conformance.transport.exchange import Credential
 from conformance.transport.mcp.stdio import StdioGateway
 from conformance.transport.mcp.transport import McpTransport
@@ -39,6 +39,8 @@ def preflight_mcp(session: Session, transport: McpTransport) -> None:
         said = _said(transport, credential)
         raise CouldNotRun(f"no usable answer from {address}: {exchange.failure.message}{said}", _CORRECT)
     assert exchange.response is not None
+    if is_limited(exchange):
+        raise rate_limited(address)
     if answer is None:
         if exchange.response.status in _REFUSES and credential is _NOBODY:
             return

@@ -25,7 +25,9 @@ from conformance.judge.finding import NonConformance
 from conformance.judge.self_proof import prove
 from conformance.ledger import CaseOutcome, CaseRecord, Ledger, finding_to_json
 from conformance.preflight import preflight
+from conformance.printable import printable
 from conformance.recorder import Recorder
+from conformance.redaction import Redaction
 from conformance.report.json_report import report_document, write_report
 from conformance.report.terminal import header_lines, print_summary
 from conformance.requirements import Registry, RequirementSet, load_registry
@@ -42,7 +44,7 @@ RECORDER = pytest.StashKey[Recorder]()
 _CHECKS = Path(__file__).resolve().parent / "checks"
 _SEED_LIMIT = 2**32
 # A run makes and drops values by the million, hardly any of them in cycles: looking for those takes a twentieth of it.
-_COLLECT_RARELY = (100_000, 50, 100)
+_COLLECT_RARELY = (100_000, 20, 5)
 _STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
     "failed": ("F", "NONCONFORMING"),
     "not assessed": ("n", "NOT ASSESSED"),
@@ -156,6 +158,7 @@ class ConformanceRun:
         self.contract = config.stash[CONTRACT]
         self.registry = registry
         self.target = target
+        self.redaction = Redaction.of(target)
         self.settings = settings
         self.is_worker = settings.worker != "main"
         self.ledger = Ledger()
@@ -180,7 +183,7 @@ class ConformanceRun:
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except CouldNotRun as problem:
-            pytest.exit(f"could not run: {problem}", returncode=int(ExitStatus.COULD_NOT_RUN))
+            pytest.exit(f"could not run: {self._shown(problem)}", returncode=int(ExitStatus.COULD_NOT_RUN))
         except SuiteFault as problem:
             pytest.exit(str(problem), returncode=int(ExitStatus.SUITE_FAULT))
 
@@ -295,11 +298,15 @@ class ConformanceRun:
         if not _is_check(item) or self.session is None or (report.when != "call" and report.passed):
             return report
         record = self._record(item, call, report)
-        setattr(report, _ATTRIBUTE, record.to_json())
+        setattr(report, _ATTRIBUTE, self.redaction.value(record.to_json()))
         if record.outcome in ("failed", "could not run"):
             assert call.excinfo is not None
-            report.longrepr = str(call.excinfo.value)
+            report.longrepr = self._shown(call.excinfo.value)
         return report
+
+    def _shown(self, problem: object) -> str:
+        """Return what went wrong in words that may quote the target: without tokens, fit for a terminal."""
+        return printable(self.redaction.text(str(problem)))
 
     def _record(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> CaseRecord:
         assert self.session is not None
@@ -349,7 +356,7 @@ class ConformanceRun:
         """Stop the run after a case that found the target gone."""
         result = yield
         if self.session is not None and self.session.gone:
-            item.session.shouldstop = self.session.gone
+            item.session.shouldstop = self._shown(self.session.gone)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

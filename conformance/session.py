@@ -205,8 +205,7 @@ class Session:
 
     def _watch_limit(self, exchange: Exchange) -> None:
         """Stop the run when a rate limit lets nothing through any more."""
-        limited = exchange.response is not None and exchange.response.status == HTTPStatus.TOO_MANY_REQUESTS
-        self._limited_in_a_row = self._limited_in_a_row + 1 if limited else 0
+        self._limited_in_a_row = self._limited_in_a_row + 1 if is_limited(exchange) else 0
         if self._limited_in_a_row > _LIMITED_IN_A_ROW:
             self._give_up(f"the target at {self.target.address} answers every call with 429 Too Many Requests")
 
@@ -245,6 +244,19 @@ class Session:
 @dataclass
 class TargetGone(CouldNotRun):
     """The target answered at first and then no more; the run stops here."""
+
+
+def is_limited(exchange: Exchange) -> bool:
+    """Tell whether a rate limit has refused the request."""
+    return exchange.response is not None and exchange.response.status == HTTPStatus.TOO_MANY_REQUESTS
+
+
+def rate_limited(address: str) -> CouldNotRun:
+    """Return the problem of a target whose rate limit lets nothing through from the beginning."""
+    return CouldNotRun(
+        f"the server at {address} answers with 429 Too Many Requests, also after waiting",
+        "Raise the limit for this test, or wait until it is over.",
+    )
 
 
 def open_control(target: Target) -> TestControl | None:

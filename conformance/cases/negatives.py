@@ -134,6 +134,7 @@ _WRONG_TYPES: Mapping[str, tuple[tuple[str, str, Callable[[Any], Any]], ...]] = 
     "integer": (
         ("null", "null", _constant(None)),
         ("string", "its digits as a string", str),
+        ("overflowing-string", "a number that overflows a double as a string", _constant("1e999")),
         ("true", "true", lambda _: True),
         ("false", "false", lambda _: False),
         ("fraction", "a number with a fraction", lambda value: value - 0.5 if 1 < value < 2**50 else 1.5),

@@ -10,7 +10,7 @@ from conformance.cases.examples import run_examples
 from conformance.cases.inputs import Spelling, valid_spellings
 from conformance.cases.json_text import encode
 from conformance.cases.left_open import duplicate_names, open_spellings
-from conformance.cases.negatives import Negative, confirm, negatives
+from conformance.cases.negatives import Negative, confirm, near_misses, negatives
 from conformance.cases.random_inputs import random_negatives, random_spellings
 from conformance.checks.declare import case, cases, each_operation, needs
 from conformance.checks.steps import lent_arguments, take_snapshot, unchanged
@@ -43,6 +43,29 @@ def test_invalid_input_is_refused(negative: Negative, session: Session, record: 
     """A wrong input is refused as invalid and changes nothing; the same input without the fault is not refused."""
     if not judge_negative(session, record, negative):
         pytest.skip("no message can carry it, or the ids are unknown here and the server says so before anything else")
+
+
+_RENAMINGS = ("camel-case", "misspelled")
+
+
+@needs("seed")
+@cases("operation", each_operation("INPUT-REQUIRED-FIELD", *_ALSO[:2], "HTTP-NO-SERVER-ERROR"))
+def test_a_near_miss_does_not_stand_for_a_required_field(operation: Operation, session: Session) -> None:
+    """A required field under a wrong name is refused, and never taken for an input that leaves the field to choice."""
+    for member in operation.input_schema["required"]:
+        misses = near_misses(member)
+        for wrong in (misses[kind] for kind in _RENAMINGS if kind in misses):
+            scene = acting_scene(session, operation)
+            take_snapshot(session, scene)
+            arguments = scene.arguments(operation)
+            what = f"{wrong!r} in the place of {member}"
+            # Both faults, the missing name and the unknown one, are invalid input, so their order makes no difference.
+            renamed = {wrong if name == member else name: value for name, value in arguments.items()}
+            answer = session.call(operation, encode(renamed), scene.principal.credential)
+            must_hold(
+                refused_as(answer, _INVALID, "INPUT-REQUIRED-FIELD", "INPUT-ERROR-KIND", what),
+                unchanged(session, scene, "INPUT-REFUSED-UNCHANGED", f"a call with {what}", answer.exchange),
+            )
 
 
 @needs("token")

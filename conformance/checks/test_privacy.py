@@ -15,7 +15,7 @@ from conformance.cases.conversations import DAY, MINUTE, markers, title_markers
 from conformance.cases.json_text import encode
 from conformance.checks.archiving import archive, note_unknown
 from conformance.checks.declare import case, cases, needs
-from conformance.checks.steps import call
+from conformance.checks.steps import call, take_snapshot, unchanged
 from conformance.checks.withholding import each_once, expiring, needed, operations, seeded
 from conformance.contract import Contract, Operation
 from conformance.control.interface import AccessState
@@ -176,6 +176,36 @@ def test_another_person_sees_nothing(attempt: tuple[str, str], session: Session)
                 # It breaks what holds of that part of an answer, and what holds of other people's calls.
                 yield leak
                 yield replace(leak, requirement=identifier)
+
+    must_hold(each_once(story()))
+
+
+def _each_twice(contract: Contract) -> Iterator[Any]:
+    for operation in contract.operations if operations(contract) else ():
+        also = ("PRIVACY-OTHER-USER", "ARCHIVE-OTHER-USER", *_PLACES)
+        made = case(operation, "INPUT-DUPLICATE-NAME-EFFECT", f"{operation.name}-every-name-twice", *also)
+        yield _with_needs(made, "second principal")
+
+
+@cases("operation", _each_twice)
+def test_names_given_twice_open_nothing_of_another_person(operation: Operation, session: Session) -> None:
+    """An input of one's own and another person's ids, each name twice, shows and changes nothing of that person."""
+    scene, _ = _seed(session, "")
+    own = _STRANGERS["workspace-member"].of(session, scene)
+    private = markers(seeded(scene)) | title_markers(seeded(scene))
+    take_snapshot(session, scene)
+
+    def story() -> Iterator[Finding]:
+        mine, theirs = encode(own.arguments(operation)), encode(scene.arguments(operation))
+        for first, last in ((mine, theirs), (theirs, mine)):
+            # Two objects become one that has all members of both.
+            answer = session.call(operation, first[:-1] + b"," + last[1:], own.principal.credential)
+            what = "a call with every id given twice, one's own and another person's"
+            yield from answered(answer)
+            for leak in _leaks(answer.exchange, private, what):
+                yield leak
+                yield replace(leak, requirement="PRIVACY-OTHER-USER")
+            yield from unchanged(session, scene, "ARCHIVE-OTHER-USER", what, answer.exchange)
 
     must_hold(each_once(story()))
 

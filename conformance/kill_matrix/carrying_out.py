@@ -34,6 +34,7 @@ from conformance.reference.server import Addresses, Settings, running
 from conformance.run_plugin import SESSION, ConformanceRun
 from conformance.session import RunSettings, Session, open_control
 from conformance.target import Entry, Target
+from conformance.transport.mcp.binding import McpBinding
 
 _LONGEST_SECONDS: Final = 180.0
 _CHECKS: Final = Path(conformance.checks.__file__).parent
@@ -70,6 +71,12 @@ class _Loop:
         self._waiting = list(reversed(trials))
         self._processes = processes
         self._keep = keep
+        self._cases: list[pytest.Item] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep all cases: a run leaves out those of other transports than its own, and trials are over each."""
+        self._cases = list(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -102,7 +109,7 @@ class _Loop:
             os.setsid()
             os.close(reading)
             try:
-                result = _try(session, trial)
+                result = _try(session, self._cases, trial)
             except BaseException:  # noqa: BLE001  the parent is told of whatever it was
                 result = Result(trial, "error", detail=traceback.format_exc())
             with suppress(OSError):
@@ -124,7 +131,7 @@ def _ended(child: _Child) -> Result:
         return Result(child.trial, "error", detail=f"no result within {_LONGEST_SECONDS:g} s, or the process died")
 
 
-def _try(session: pytest.Session, trial: Trial) -> Result:
+def _try(session: pytest.Session, cases: Sequence[pytest.Item], trial: Trial) -> Result:
     run = session.config.pluginmanager.get_plugin("conformance-run")
     if not isinstance(run, ConformanceRun):
         raise SuiteFault("the checks were collected without the conformance plugin")
@@ -141,7 +148,9 @@ def _try(session: pytest.Session, trial: Trial) -> Result:
         addresses = stack.enter_context(running(settings))
         prepared = _prepare(run, trial, addresses, children)
         stack.callback(prepared.close)
-        return _judged(trial, _records(prepared, _in_order(session.items, trial)), prepared, reached)
+        items = list(cases)
+        run.pytest_collection_modifyitems(items)
+        return _judged(trial, _records(prepared, _in_order(items, trial)), prepared, reached)
 
 
 def _options_of(trial: Trial) -> list[str]:
@@ -153,7 +162,8 @@ def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, children: 
     command = shlex.join(children.command) if children else ""
     # Beside MCP the server answers over plain HTTP too, so that the two can be compared.
     also = () if trial.transport == "rest" else (Entry("rest", addresses.target),)
-    embedded = Target(trial.transport, embedded=True, also=also)
+    revision = faults()[trial.name].revision if trial.kind == "fault" else ""
+    embedded = Target(trial.transport, embedded=True, also=also, mcp=McpBinding(revision=revision))
     run.target = embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
     run.settings = RunSettings(trial.seed, trial.profile)
     run.ledger = Ledger()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TypeAlias
 
 from conformance.kill_matrix.summary import kills, lines, what_is_wrong
 from conformance.kill_matrix.tables import SUMMARY, places, requirement_rows, sentence, summary_row
 from conformance.kill_matrix.trials import Result
 from conformance.reference.catalogue import faults
+
+_Cell: TypeAlias = str | tuple[str, ...]
+"""Text, or addresses to be shown as links."""
 
 _STYLE = """
 :root { color-scheme: light dark; --bad: #b3261e; --good: #1b7a3d; --line: #8884; }
@@ -36,7 +40,9 @@ def page(results: Sequence[Result]) -> str:
         _table("Summary", SUMMARY, [summary_row(line) for line in lines(results)]),
         _table("Faults killed, by requirement", ("requirement", "faults", *places(results)), requirement_rows(results)),
         _table(
-            "What found each fault first, and how often", ("fault", "what a vendor did", "found by"), _kills(results)
+            "What found each fault first, and how often",
+            ("fault", "what a vendor did", "reported at", "found by"),
+            _kills(results),
         ),
     )
     return (
@@ -46,17 +52,17 @@ def page(results: Sequence[Result]) -> str:
     )
 
 
-def _kills(results: Sequence[Result]) -> list[tuple[str, str, str]]:
+def _kills(results: Sequence[Result]) -> list[tuple[_Cell, ...]]:
     tried, matrix = {result.trial.name for result in results}, kills(results)
-    rows = []
+    rows: list[tuple[_Cell, ...]] = []
     for name, fault in faults().items():
         found = ", ".join(f"{requirement} ({times})" for requirement, times in sorted(matrix.get(name, {}).items()))
         if name in tried:
-            rows.append((name, fault.summary, found or "not caught"))
+            rows.append((name, fault.summary, fault.reports, found or "not caught"))
     return rows
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> str:
     heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
     return (
@@ -65,8 +71,17 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     )
 
 
-def _cell(text: str) -> str:
+def _cell(text: _Cell) -> str:
+    if not isinstance(text, str):
+        return f"<td>{'<br>'.join(_link(address) for address in text)}</td>"
     hits, slash, of = text.partition("/")
     is_rate = bool(slash) and hits.isdigit() and of.isdigit()
     state = (' class="number good"' if hits == of else ' class="number bad"') if is_rate else ""
     return f"<td{state or (' class=bad' if text == 'not caught' else '')}>{escape(text)}</td>"
+
+
+def _link(address: str) -> str:
+    shown = escape(address.removeprefix("https://github.com/"))
+    # Only what a browser opens as a page becomes a link.
+    is_page = address.startswith("https://")
+    return f'<a href="{escape(address)}" rel="noreferrer">{shown}</a>' if is_page else shown

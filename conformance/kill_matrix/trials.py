@@ -11,6 +11,7 @@ from conformance.reference.faults.family import Change, Fault
 from conformance.reference.mcp.binding import McpBinding
 from conformance.reference.presentation import Presenter
 from conformance.reference.rest import RestBinding
+from conformance.reference.validation import Validator
 from conformance.requirements import Registry
 from conformance.target import TRANSPORTS, TransportName
 
@@ -73,12 +74,16 @@ def transports_of(change: Change, registry: Registry) -> tuple[TransportName, ..
     """
     shows: set[TransportName] = set(TRANSPORTS)
     for part in change.parts:
-        if issubclass(part, RestBinding) or (issubclass(part, Presenter) and part.encode is not Presenter.encode):
+        # Over MCP the SDK reads and writes the bytes, and not these parts.
+        reads_bytes = issubclass(part, Validator) and part.decode is not Validator.decode
+        writes_bytes = issubclass(part, Presenter) and part.encode is not Presenter.encode
+        if issubclass(part, RestBinding) or reads_bytes or writes_bytes:
             shows &= {"rest"}
         elif issubclass(part, McpBinding):
             shows &= {"mcp-http", "mcp-stdio"}
     if isinstance(change, Fault):
         shows &= {name for each in change.breaks for name in registry.by_id[each].transports}
+        shows &= set(change.over) or shows
     return tuple(name for name in TRANSPORTS if name in shows)
 
 

@@ -11,10 +11,15 @@ from conformance.kill_matrix.page import page
 from conformance.kill_matrix.summary import Line, Rate, kills, lines, rates_by_requirement, what_is_wrong
 from conformance.kill_matrix.tables import SUMMARY, places, requirement_rows, sentence, summary_row
 from conformance.kill_matrix.trials import Result
+from conformance.reference.catalogue import faults
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
-    """Return everything that is known, as JSON values: the lines, the rates, the matrix, and each result."""
+    """Return everything that is known, as JSON values: the lines, the rates, the matrix, and each result.
+
+    ``reports`` has the addresses of the public reports that faults which were tried come from.
+    """
+    tried = {result.trial.name for result in results}
     return {
         "matrix_version": 1,
         "lines": [_line_to_json(line) for line in lines(results)],
@@ -26,6 +31,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
             for requirement, by_where in rates_by_requirement(results).items()
         },
         "kills": kills(results),
+        "reports": {name: list(fault.reports) for name, fault in faults().items() if fault.reports and name in tried},
         "results": [result.to_json() for result in results],
     }
 

@@ -29,6 +29,7 @@ from conformance.reference.faults import (
     mcp_messages,
     mcp_revisions,
     output,
+    output_places,
     privacy,
     race,
     read,
@@ -42,6 +43,7 @@ from conformance.reference.variants import VARIANTS
 FAMILIES = (
     input.family,
     output.family,
+    output_places.family,
     content.family,
     authentication.family,
     http.family,

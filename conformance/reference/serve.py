@@ -128,7 +128,8 @@ def _list_faults() -> None:
     from conformance.reference.catalogue import faults, variants  # noqa: PLC0415  it imports every fault
 
     for fault in faults().values():
-        sys.stdout.write(f"fault   {fault.name}  {fault.summary}  [{', '.join(fault.breaks)}]\n")
+        reported = f"  reported: {' '.join(fault.reports)}" if fault.reports else ""
+        sys.stdout.write(f"fault   {fault.name}  {fault.summary}  [{', '.join(fault.breaks)}]{reported}\n")
     for variant in variants().values():
         sys.stdout.write(f"variant {variant.name}  {variant.summary}\n")
 

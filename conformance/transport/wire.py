@@ -27,6 +27,7 @@ READ_SIZE = 65536
 _INFORMATIONAL_LIMIT = 16
 _URL_CHARACTERS = re.compile(r"[!-~]+")
 _REUSE_SECONDS = 1.0
+_LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ def as_wire_fault(limits: WireLimits) -> Iterator[None]:
         raise WireFault("timeout", f"no complete answer within {limits.seconds:g} s") from None
     except h11.RemoteProtocolError as error:
         kind: FailureKind = "closed" if "closed connection" in str(error) else "malformed"
-        raise WireFault(kind, f"not an HTTP/1.1 answer: {error}") from None
+        raise WireFault(kind, f"not an HTTP/1.1 answer: {_cut(str(error))}") from None
     except OSError as error:
         raise WireFault("closed", f"the connection broke ({_reason(error)})") from None
 
@@ -276,6 +277,11 @@ def read_response(head: h11.Response, body: bytes) -> Response:
         headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw),
         body=body,
     )
+
+
+def _cut(text: str) -> str:
+    # The message of a parser may quote a whole head.
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
 
 
 def _reason(error: OSError | UnicodeError) -> str:

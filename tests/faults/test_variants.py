@@ -1,8 +1,8 @@
 """No false alarm: every conforming variant of the reference server passes the whole suite.
 
 A run of the suite takes seconds, so variants that change different parts of the server share one. What is legal apart
-is legal together. ``python -m conformance serve --variant NAME`` serves one of them alone. Variants of what only MCP has
-all change the same part, so each has a run of its own, of the checks that see it.
+is legal together. ``python -m conformance serve --variant NAME`` serves one of them alone. Variants of what only MCP
+has all change the same part, so each has a run of its own, of the checks that see it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ OVER_MCP = tuple(name for name, each in variants().items() if "rest" not in tran
 SEEN_BY = tuple(
     f"conformance/checks/test_{name}.py"
     for name in (
-        "discovery", "protocol", "protocol_requests", "protocol_wrong_messages", "protocol_revisions", "protocol_replay",
-        "protocol_privacy", "reads", "archive", "replay", "authentication",
+        "discovery", "protocol", "protocol_requests", "protocol_wrong_messages", "protocol_revisions",
+        "protocol_replay", "protocol_privacy", "reads", "archive", "replay", "authentication",
     )
 )  # fmt: skip
 """The checks that see what a variant of the MCP binding changes; what is called, and how often, is the same in all."""

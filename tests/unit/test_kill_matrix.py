@@ -51,8 +51,10 @@ def test_everything_is_tried_where_it_shows() -> None:
     assert {*faults(), *variants(), ""} == {trial.name for trial in trials}
     assert len(TRANSPORTS) * 4 == sum(trial.kind == "plain" for trial in trials)
     assert ("rest",) == transports_of(faults()["http-archive-answered-201"], REGISTRY)
+    assert ("rest",) == transports_of(faults()["input-lone-surrogate-500"], REGISTRY)
     assert TRANSPORTS == transports_of(faults()[FAULT], REGISTRY)
     assert ("mcp-http", "mcp-stdio") == transports_of(faults()["mcp-titles-shortened"], REGISTRY)
+    assert ("mcp-stdio",) == transports_of(faults()["mcp-ends-at-malformed-json"], REGISTRY)
 
 
 def test_only_what_is_named_is_tried() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from made_answers import GET, exchange, silence
@@ -10,6 +11,7 @@ from made_answers import GET, exchange, silence
 from conformance.judge.finding import Finding, NonConformance, must_hold
 from conformance.ledger import CaseRecord, Ledger, finding_to_json, reasons
 from conformance.recorder import Recorder
+from conformance.transport.exchange import Failure
 
 
 def finding(requirement: str = "A-B", summary: str = "Wrong", place: str = "/x") -> Finding:
@@ -105,3 +107,12 @@ def test_a_case_fails_with_all_its_findings() -> None:
     with pytest.raises(NonConformance, match="A-B: Wrong; C-D: Wrong") as caught:
         must_hold([finding()], [], iter([finding("C-D")]))
     assert (finding(), finding("C-D")) == caught.value.findings
+
+
+def test_a_token_is_not_shown_wherever_the_target_puts_it() -> None:
+    """Neither in a content type, nor in an answer that could not be read."""
+    broken = replace(silence(), failure=Failure("malformed", "not an HTTP/1.1 answer: b'planted-token'"))
+    echoed = exchange(400, b"{}", ("Content-Type", "text/planted-token"))
+    shown = finding_to_json(finding().shown_by(broken, echoed))
+    assert "planted" not in json.dumps(shown)
+    assert "text/$SOSOAPI_TOKEN" == shown["exchanges"][1]["answer"]["content_type"]

@@ -53,7 +53,12 @@ class _ReadsForAnyone(Authenticator):
             raise Unauthenticated("a valid bearer token is needed")
 
 
-@family.part("authentication-missing-token-reads", "AUTH-TOKEN-MISSING", "AUTH-EVERY-CALL")
+@family.part(
+    "authentication-missing-token-reads",
+    "AUTH-TOKEN-MISSING",
+    "AUTH-EVERY-CALL",
+    reports=("https://github.com/baruchiro/paperless-mcp/issues/113",),
+)
 class MissingTokenReads(_ReadsForAnyone):
     """Without an Authorization header the reads answer: the check is skipped where there is nothing to check."""
 
@@ -87,7 +92,13 @@ class _ScopeUnchecked(Authenticator):
             super().authorise(caller, operation)
 
 
-@family.part("authentication-scope-unchecked-by-get", "AUTH-SCOPE-MISSING", "AUTH-NO-CONTENT", "AUTH-EVERY-CALL")
+@family.part(
+    "authentication-scope-unchecked-by-get",
+    "AUTH-SCOPE-MISSING",
+    "AUTH-NO-CONTENT",
+    "AUTH-EVERY-CALL",
+    reports=("https://github.com/mozilla/blurts-server/issues/1128",),
+)
 class ScopeUncheckedByGet(_ScopeUnchecked):
     """Get asks for a token and not for its scope."""
 
@@ -161,7 +172,12 @@ class MissingTokenForbidden(RestBinding):
     statuses = statuses_with(unauthenticated=403)
 
 
-@family.part("authentication-missing-scope-401", "AUTH-SCOPE-MISSING", observable="a token without the scope")
+@family.part(
+    "authentication-missing-scope-401",
+    "AUTH-SCOPE-MISSING",
+    observable="a token without the scope",
+    reports=("https://github.com/leehack/mcp_dart/issues/158",),
+)
 class MissingScopeUnauthenticated(RestBinding):
     """A token without the scope is answered 401, as if there were none."""
 

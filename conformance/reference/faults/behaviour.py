@@ -49,7 +49,12 @@ class ArchiveAppliedOnConflict(Service):
             raise
 
 
-@family.part("archive-keeps-revision", "REVISION-GROWS", observable="the revision after an archive")
+@family.part(
+    "archive-keeps-revision",
+    "REVISION-GROWS",
+    observable="the revision after an archive",
+    reports=("https://github.com/open-metadata/OpenMetadata/pull/30497",),
+)
 class ArchiveKeepsRevision(Rules):
     """Archiving does not count as a change."""
 
@@ -156,7 +161,12 @@ class ReplayAppliedTwice(_Replay):
         return result
 
 
-@family.part("replay-guarded-first", "REPLAY-AFTER-REVISION-MOVED", "REPLAY-SAME-RESULT")
+@family.part(
+    "replay-guarded-first",
+    "REPLAY-AFTER-REVISION-MOVED",
+    "REPLAY-SAME-RESULT",
+    reports=("https://github.com/prebid/salesagent/issues/1685",),
+)
 class ReplayGuardedFirst(_Replay):
     """The revision is compared before the replay is recognised, so a retry conflicts with its own first try."""
 
@@ -165,7 +175,12 @@ class ReplayGuardedFirst(_Replay):
         return result
 
 
-@family.part("replay-other-arguments-answered", "REPLAY-OTHER-ARGUMENTS-REFUSED", "REPLAY-CONFLICT-KIND")
+@family.part(
+    "replay-other-arguments-answered",
+    "REPLAY-OTHER-ARGUMENTS-REFUSED",
+    "REPLAY-CONFLICT-KIND",
+    reports=("https://github.com/josipmusa/idempotency4j/issues/12",),
+)
 class ReplayOtherArgumentsAnswered(Service):
     """A used mutation id gets its first result whatever the other arguments are."""
 
@@ -195,7 +210,13 @@ class ReplayForgottenAtRestart(Service):
         self._seen[caller.principal_id, arguments["mutation_id"]] = mutation
 
 
-@family.part("expiry-compared-as-text", "EXPIRY-OFFSET", "EXPIRY-FRACTION", observable="an offset or a fraction")
+@family.part(
+    "expiry-compared-as-text",
+    "EXPIRY-OFFSET",
+    "EXPIRY-FRACTION",
+    observable="an offset or a fraction",
+    reports=("https://github.com/alphaonedev/ai-memory-mcp/issues/2418",),
+)
 class ExpiryComparedAsText(Rules):
     """expires_at is compared as text with the time in UTC."""
 
@@ -213,6 +234,7 @@ class ExpiryComparedAsText(Rules):
     "EXPIRY-MESSAGE",
     "EXPIRY-RUN",
     "PRIVACY-BODY",
+    reports=("https://github.com/weaviate/docs/pull/544",),
 )
 class ExpiryNever(Rules):
     """Nothing looks at expires_at."""
@@ -277,7 +299,13 @@ class ReadRaisesRevision(Service):
         return result
 
 
-@family.part("status-generates-again", "READ-NEVER-GENERATES", "READ-UNCHANGED", observable="two reads of a status")
+@family.part(
+    "status-generates-again",
+    "READ-NEVER-GENERATES",
+    "READ-UNCHANGED",
+    observable="two reads of a status",
+    reports=("https://github.com/onetimesecret/onetimesecret/issues/3633",),
+)
 class StatusGeneratesAgain(Service):
     """Asking for the status of a failed run starts its next generation."""
 

@@ -18,7 +18,12 @@ _SHORT, _COLUMN = 40, 256
 _MOST_EVIDENCE, _MOST_RUNS, _MOST_MESSAGES = 9, 10, 20
 
 
-@family.result("content-truncated-in-utf16", "IDENTITY-SEEDED-CONTENT", observable="long text outside the basic plane")
+@family.result(
+    "content-truncated-in-utf16",
+    "IDENTITY-SEEDED-CONTENT",
+    observable="long text outside the basic plane",
+    reports=("https://github.com/softwaremill/tapir/issues/3201",),
+)
 def truncated_in_utf16(operation: Operation, result: Result) -> None:
     """Texts longer than 40 code points lose as many characters as they have outside the basic plane."""
     del operation
@@ -140,14 +145,23 @@ def messages_reversed(operation: Operation, result: Result) -> None:
         result["messages"].reverse()
 
 
-@family.result("content-time-without-seconds", "OUTPUT-DATE-TIME", observable="a time at a full minute")
+@family.result(
+    "content-time-without-seconds",
+    "OUTPUT-DATE-TIME",
+    observable="a time at a full minute",
+    reports=("https://github.com/json-schema-org/JSON-Schema-Test-Suite/pull/1149",),
+)
 def time_without_seconds(operation: Operation, result: Result) -> None:
     """Seconds that are zero are left out, as Java's LocalDateTime does."""
     del operation
     rewrite(result, TIMES, lambda text: re.sub(r"(T\d\d:\d\d):00(?=[Z+-])", r"\1", text))
 
 
-@family.result("content-time-zone-twice", "OUTPUT-DATE-TIME")
+@family.result(
+    "content-time-zone-twice",
+    "OUTPUT-DATE-TIME",
+    reports=("https://github.com/spec-first/connexion/pull/67",),
+)
 def time_zone_twice(operation: Operation, result: Result) -> None:
     """The serialiser adds Z to a time that has an offset, +00:00Z."""
     del operation
@@ -161,11 +175,30 @@ def time_lower_case(operation: Operation, result: Result) -> None:
     rewrite(result, TIMES, str.lower)
 
 
-@family.result("content-time-without-offset", "OUTPUT-DATE-TIME", observable="a time in UTC")
+@family.result(
+    "content-time-without-offset",
+    "OUTPUT-DATE-TIME",
+    observable="a time in UTC",
+    reports=("https://github.com/modelcontextprotocol/csharp-sdk/issues/728",),
+)
 def time_without_offset(operation: Operation, result: Result) -> None:
     """Times in UTC are written without an offset."""
     del operation
     rewrite(result, TIMES, lambda text: text.removesuffix("Z"))
+
+
+@family.result(
+    "content-offset-without-colon",
+    "OUTPUT-DATE-TIME",
+    observable="a conversation whose deadline has an offset",
+    reports=("https://github.com/ajv-validator/ajv-formats/issues/117",),
+)
+def offset_without_colon(operation: Operation, result: Result) -> None:
+    """The deadline of a conversation has an offset of four digits without a colon, +0530."""
+    del operation
+    if "conversation" in result:
+        conversation = result["conversation"]
+        conversation["expires_at"] = re.sub(r"([+-]\d\d):(\d\d)$", r"\1\2", conversation["expires_at"])
 
 
 @family.result("content-time-with-space", "OUTPUT-DATE-TIME")
@@ -182,14 +215,31 @@ def leap_day_moved(operation: Operation, result: Result) -> None:
     rewrite(result, TIMES, lambda text: re.sub(r"-02-29T", "-03-01T", text))
 
 
-@family.result("content-impossible-leap-day", "OUTPUT-DATE-TIME", observable="1 March of an ordinary year")
+@family.result(
+    "content-impossible-leap-day",
+    "OUTPUT-DATE-TIME",
+    observable="1 March of an ordinary year",
+    reports=("https://github.com/validatorjs/validator.js/pull/2841",),
+)
 def impossible_leap_day(operation: Operation, result: Result) -> None:
     """Every year divisible by two has a 29 February, so 1 March of 2026 is written as one."""
     del operation
     rewrite(result, TIMES, lambda text: re.sub(r"^(\d{3}[26])-03-01T", r"\1-02-29T", text))
 
 
-@family.result("content-fraction-scale", "IDENTITY-SEEDED-INSTANT", observable="a fraction of one or two digits")
+@family.result("content-century-leap-day", "OUTPUT-DATE-TIME", observable="1 March of 2100 or 2200")
+def century_leap_day(operation: Operation, result: Result) -> None:
+    """Every year divisible by four has a 29 February, so 1 March of 2100 is written as one."""
+    del operation
+    rewrite(result, TIMES, lambda text: re.sub(r"^(2[12]00)-03-01T", r"\1-02-29T", text))
+
+
+@family.result(
+    "content-fraction-scale",
+    "IDENTITY-SEEDED-INSTANT",
+    observable="a fraction of one or two digits",
+    reports=("https://github.com/zozzz/yapic.json/issues/11",),
+)
 def fraction_scale(operation: Operation, result: Result) -> None:
     """A short fraction is padded on the left: .5 becomes .005."""
     del operation

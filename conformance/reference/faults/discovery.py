@@ -24,7 +24,12 @@ ARCHIVE: Final = "conversations_archive"
 
 
 def _listed(
-    name: str, *breaks: str, operation: str = "", part: str = "", observable: str = ""
+    name: str,
+    *breaks: str,
+    operation: str = "",
+    part: str = "",
+    observable: str = "",
+    reports: tuple[str, ...] = (),
 ) -> Callable[[ChangeTool], ChangeTool]:
     """Declare the decorated function as a fault: it changes a copy of a listed tool, or of that ``part`` of it.
 
@@ -40,7 +45,7 @@ def _listed(
                     change(tool[part] if part else tool)
                 return tool
 
-        family.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable))
+        family.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable, reports=reports))
         return change
 
     return declare
@@ -53,14 +58,21 @@ def _input(name: str, operation: str = "") -> Callable[[ChangeTool], ChangeTool]
 
 
 def _output(
-    name: str, operation: str = "", *, breaks: str = "DISCOVERY-OUTPUT-SCHEMA"
+    name: str, operation: str = "", *, breaks: str = "DISCOVERY-OUTPUT-SCHEMA", reports: tuple[str, ...] = ()
 ) -> Callable[[ChangeTool], ChangeTool]:
     return _listed(
-        name, breaks, operation=operation, part="outputSchema", observable="the output schema, listed with the switch"
+        name,
+        breaks,
+        operation=operation,
+        part="outputSchema",
+        observable="the output schema, listed with the switch",
+        reports=reports,
     )
 
 
-def _hints(name: str, operation: str = "", *also: str) -> Callable[[ChangeTool], ChangeTool]:
+def _hints(
+    name: str, operation: str = "", *also: str, reports: tuple[str, ...] = ()
+) -> Callable[[ChangeTool], ChangeTool]:
     return _listed(
         name,
         "DISCOVERY-ANNOTATIONS",
@@ -68,6 +80,7 @@ def _hints(name: str, operation: str = "", *also: str) -> Callable[[ChangeTool],
         operation=operation,
         part="annotations",
         observable="the listed annotations",
+        reports=reports,
     )
 
 
@@ -192,6 +205,19 @@ class CursorIsANumber(McpBinding):
     def finish(self, method: str, view: View, result: Result) -> Result:
         finished = super().finish(method, view, result)
         return {**finished, "nextCursor": len(finished["tools"])} if method == "tools/list" else finished
+
+
+@family.part(
+    "discovery-cursor-the-same",
+    "DISCOVERY-PAGING-ENDS",
+    observable="every page of a listing",
+    reports=("https://github.com/DeusData/codebase-memory-mcp/issues/1247",),
+)
+class CursorTheSame(McpBinding):
+    """All tools are on one page, which names a next one; that is the same again, with the same cursor."""
+
+    def page(self, view: View, cursor: str | None, authorization: Sequence[str]) -> Result:
+        return {**super().page(view, cursor, authorization), "nextCursor": "bmV4dA=="}
 
 
 @family.part("discovery-pages-overlap", "DISCOVERY-PAGING-ENDS", observable="every page of a listing")
@@ -387,6 +413,18 @@ def _output_pattern_lost(schema: Result) -> None:
     del schema["properties"]["run"]["properties"]["created_at"]["pattern"]
 
 
+@_output(
+    "discovery-output-pattern-of-digits",
+    GET,
+    reports=("https://github.com/validatorjs/validator.js/pull/2841",),
+)
+def _output_pattern_of_digits(schema: Result) -> None:
+    """The pattern of a time in the listed output schema is one of digits, which any 30 February fits."""
+    created_at = schema["properties"]["conversation"]["properties"]["created_at"]
+    created_at["pattern"] = r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$"
+    del created_at["format"]
+
+
 @_output("discovery-output-format-lost", ARCHIVE)
 def _output_format_lost(schema: Result) -> None:
     """The ids of messages are any text in the listed output schema."""
@@ -508,7 +546,10 @@ class WrappedWithSwitch(McpBinding):
 # Annotations
 
 
-@_hints("discovery-false-hints-dropped")
+@_hints(
+    "discovery-false-hints-dropped",
+    reports=("https://github.com/envoyproxy/ai-gateway/issues/2521",),
+)
 def _false_hints_dropped(annotations: Result) -> None:
     """Hints that are false are not listed, as if false were what is assumed without them."""
     for name in [name for name, value in annotations.items() if value is False]:

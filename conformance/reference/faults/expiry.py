@@ -12,7 +12,7 @@ from starlette.responses import Response
 from conformance.contract import Operation
 from conformance.reference.authentication import Caller
 from conformance.reference.clock import Clock
-from conformance.reference.faults.family import Family
+from conformance.reference.faults.family import Crash, Family
 from conformance.reference.instants import Instant, parse_instant
 from conformance.reference.rest import RestBinding
 from conformance.reference.rules import ACTIVE, Document, Rules
@@ -30,6 +30,46 @@ class ExpiryInWholeMinutes(Rules):
 
     def has_passed(self, expires_at: str, now: Instant) -> bool:
         return now.second // _MINUTE >= parse_instant(expires_at).second // _MINUTE
+
+
+@family.part(
+    "expiry-with-leeway",
+    "EXPIRY-AT-INSTANT",
+    "EXPIRY-AVAILABILITY",
+    "EXPIRY-GET-WITHOUT-TEXT",
+    "EXPIRY-STATUS-WITHOUT-TEXT",
+    "EXPIRY-OFFSET",
+    "EXPIRY-FRACTION",
+    "EXPIRY-MESSAGE",
+    "EXPIRY-RUN",
+    "EXPIRY-RUNS-EXPIRED",
+    "EXPIRY-WITHOUT-TRAFFIC",
+    "PRIVACY-BODY",
+    observable="the first five minutes after expires_at",
+    reports=("https://github.com/Altinn/altinn-studio/issues/4085",),
+)
+class ExpiryWithLeeway(Rules):
+    """A library allows for clocks that differ by five minutes, and content stays for that much longer."""
+
+    def has_passed(self, expires_at: str, now: Instant) -> bool:
+        return super().has_passed(expires_at, Instant(now.second - 5 * _MINUTE, now.fraction))
+
+
+@family.part(
+    "expiry-after-2106-500",
+    "READ-AVAILABLE",
+    "HTTP-NO-SERVER-ERROR",
+    "IDENTITY-SEEDED-INSTANT",
+    observable="a deadline after 2106-02-07",
+    reports=("https://github.com/getsentry/sentry/pull/113920",),
+)
+class ExpiryAfter2106Crashes(Rules):
+    """A deadline that does not fit unsigned seconds of 32 bits raises an error that is not caught."""
+
+    def has_passed(self, expires_at: str, now: Instant) -> bool:
+        if parse_instant(expires_at).second >= 2**32:
+            raise Crash("internal error")
+        return super().has_passed(expires_at, now)
 
 
 @family.part("expiry-offset-in-whole-hours", "EXPIRY-OFFSET", observable="an offset with minutes")
@@ -52,7 +92,13 @@ class _Withheld(Service):
         return self.rules.has_passed(stored.document["conversation"]["expires_at"], self.clock.now(stored.workspace_id))
 
 
-@family.part("expiry-status-keeps-text", "EXPIRY-STATUS-WITHOUT-TEXT", "PRIVACY-BODY", observable="status only")
+@family.part(
+    "expiry-status-keeps-text",
+    "EXPIRY-STATUS-WITHOUT-TEXT",
+    "PRIVACY-BODY",
+    observable="status only",
+    reports=("https://github.com/matrixarkai/TemporalStore/pull/1708",),
+)
 class ExpiryStatusKeepsText(_Withheld):
     """The status of a run joins the stored message; only get looks at the deadline."""
 
@@ -77,7 +123,12 @@ class ExpiryArchiveShowsText(_Withheld):
         return {**result, "messages": messages} if is_expired else result
 
 
-@family.part("expiry-noticed-by-a-read", "EXPIRY-WITHOUT-TRAFFIC", observable="the first call after the deadline")
+@family.part(
+    "expiry-noticed-by-a-read",
+    "EXPIRY-WITHOUT-TRAFFIC",
+    observable="the first call after the deadline",
+    reports=("https://github.com/alphaonedev/ai-memory-mcp/issues/3392",),
+)
 class ExpiryNoticedByARead(Service):
     """The first read after the deadline marks the conversation as expired, after it has shown it."""
 
@@ -211,7 +262,12 @@ class StaleCopyOnRequest(_Copies):
         return self.copies.get(key) if "max-stale" in request.headers.get("cache-control", "") else None
 
 
-@family.part("expiry-not-modified", "EXPIRY-NO-STALE-COPY", observable="If-None-Match after the deadline")
+@family.part(
+    "expiry-not-modified",
+    "EXPIRY-NO-STALE-COPY",
+    observable="If-None-Match after the deadline",
+    reports=("https://github.com/lucko/bytebin/pull/6",),
+)
 class NotModified(_Copies):
     """A conditional request for what was answered before is answered 304, however old that is."""
 

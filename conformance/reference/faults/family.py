@@ -47,12 +47,17 @@ class Fault(Change):
 
     ``breaks`` names the requirements that a suite may rightly report; ``observable`` says what it takes to see the
     fault, and is empty when any ordinary call shows it. ``ordinary`` is false where an ordinary valid call of the
-    owner no longer gets status 200.
+    owner no longer gets status 200. ``reports`` are the addresses of public reports of such a defect in some server;
+    ``fixtures/public-reports.toml`` says what each is about. ``over`` names the transports on which it shows, where
+    neither its parts nor the requirements tell, and ``revision`` the one of MCP in which it does, where it is one.
     """
 
     breaks: tuple[str, ...]
     observable: str = ""
     ordinary: bool = True
+    reports: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    revision: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,17 +74,30 @@ class Family:
         self.faults: list[Fault] = []
 
     def part(
-        self, name: str, *breaks: str, observable: str = "", ordinary: bool = True, also: tuple[Part, ...] = ()
+        self,
+        name: str,
+        *breaks: str,
+        observable: str = "",
+        ordinary: bool = True,
+        also: tuple[Part, ...] = (),
+        reports: tuple[str, ...] = (),
+        over: tuple[str, ...] = (),
+        revision: str = "",
     ) -> Callable[[AnyPart], AnyPart]:
         """Declare the decorated class as a fault; ``also`` are further classes that it takes."""
 
         def declare(part: AnyPart) -> AnyPart:
-            self.faults.append(Fault(name, summary_of(part), (part, *also), breaks, observable, ordinary))
+            parts = (part, *also)
+            self.faults.append(
+                Fault(name, summary_of(part), parts, breaks, observable, ordinary, reports, over, revision)
+            )
             return part
 
         return declare
 
-    def result(self, name: str, *breaks: str, observable: str = "") -> Callable[[ChangeResult], ChangeResult]:
+    def result(
+        self, name: str, *breaks: str, observable: str = "", reports: tuple[str, ...] = ()
+    ) -> Callable[[ChangeResult], ChangeResult]:
         """Declare the decorated function as a fault: it changes a result in place before it is written."""
 
         def declare(change: ChangeResult) -> ChangeResult:
@@ -88,12 +106,14 @@ class Family:
                     change(operation, result)
                     return result
 
-            self.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable))
+            self.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable, reports=reports))
             return change
 
         return declare
 
-    def text(self, name: str, *breaks: str, observable: str = "") -> Callable[[ChangeText], ChangeText]:
+    def text(
+        self, name: str, *breaks: str, observable: str = "", reports: tuple[str, ...] = ()
+    ) -> Callable[[ChangeText], ChangeText]:
         """Declare the decorated function as a fault: it changes the bytes of a written result."""
 
         def declare(change: ChangeText) -> ChangeText:
@@ -105,7 +125,7 @@ class Family:
                 def encode(self, result: Result) -> bytes:
                     return change(self._operation, super().encode(result))
 
-            self.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable))
+            self.faults.append(Fault(name, summary_of(change), (Changed,), breaks, observable, reports=reports))
             return change
 
         return declare

@@ -13,7 +13,12 @@ from conformance.reference.store import StoredConversation
 family = Family()
 
 
-@family.part("identity-foreign-forbidden", "PRIVACY-FOREIGN-LIKE-UNKNOWN", observable="another person's id")
+@family.part(
+    "identity-foreign-forbidden",
+    "PRIVACY-FOREIGN-LIKE-UNKNOWN",
+    observable="another person's id",
+    reports=("https://github.com/PhilanthropyDataCommons/service/issues/940",),
+)
 class ForeignForbidden(Service):
     """A foreign id is answered 403 and an unknown one 404, which tells that the foreign one exists."""
 
@@ -109,7 +114,12 @@ class UnknownRunFirst(Service):
             return super().status(caller, {**arguments, "run_id": stored.document["runs"][0]["id"].lower()})
 
 
-@family.part("identity-mutation-ids-shared", "REPLAY-OTHER-USER-UNBLOCKED", observable="two people, one mutation id")
+@family.part(
+    "identity-mutation-ids-shared",
+    "REPLAY-OTHER-USER-UNBLOCKED",
+    observable="two people, one mutation id",
+    reports=("https://github.com/C-Address-Onboarding-Bridge/C-Address-Onboarding-Bridge-Backend/issues/379",),
+)
 class MutationIdsShared(Service):
     """Mutation ids are unique for the whole server, so one person's key blocks another's."""
 

@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from conformance.contract import Operation
@@ -71,7 +72,11 @@ class _Crashing(Validator):
         return super().decode(raw)
 
 
-@family.part("input-unknown-field-ignored", "INPUT-UNKNOWN-FIELD")
+@family.part(
+    "input-unknown-field-ignored",
+    "INPUT-UNKNOWN-FIELD",
+    reports=("https://github.com/fastify/fastify/issues/1093",),
+)
 class UnknownFieldIgnored(Validator):
     """The framework's default drops unknown fields instead of refusing them."""
 
@@ -108,7 +113,11 @@ class CamelCaseAccepted(Validator):
         return {re.sub("(?<=[a-z])([A-Z])", r"_\1", name).lower(): item for name, item in value.items()}
 
 
-@family.part("input-boolean-as-integer", "INPUT-TYPE")
+@family.part(
+    "input-boolean-as-integer",
+    "INPUT-TYPE",
+    reports=("https://github.com/CZ-NIC/yangson/issues/37",),
+)
 class BooleanAsInteger(_LaxGuard):
     """In the server's language true is an integer, so it passes as revision 1 and false as 0."""
 
@@ -122,6 +131,22 @@ class TextAsInteger(_LaxGuard):
 
     def read(self, item: Any) -> int | None:
         return int(item) if isinstance(item, str) and re.fullmatch("[0-9]{1,16}", item) else None
+
+
+@family.part(
+    "input-overflowing-text-as-integer",
+    "INPUT-TYPE",
+    "INPUT-ERROR-KIND",
+    observable="the text 1e999: a conflict",
+    reports=("https://github.com/ajv-validator/ajv/pull/2661",),
+)
+class OverflowingTextAsInteger(_LaxGuard):
+    """Coercion turns the text 1e999 into infinity, which has no fraction and so passes as an integer."""
+
+    def read(self, item: Any) -> int | None:
+        if not isinstance(item, str) or not re.fullmatch("[0-9]+e[0-9]+", item, re.ASCII):
+            return None
+        return _LARGEST if math.isinf(float(item)) else None
 
 
 @family.part("input-fraction-truncated", "INPUT-TYPE", observable="the revision plus a half")
@@ -216,13 +241,41 @@ class _Unguarded(Service):
             super().guard(stored, arguments)
 
 
-@family.part("input-missing-guard-unguarded", "INPUT-REQUIRED-FIELD", "INPUT-REFUSED-UNCHANGED", also=(_Unguarded,))
+@family.part(
+    "input-missing-guard-unguarded",
+    "INPUT-REQUIRED-FIELD",
+    "INPUT-REFUSED-UNCHANGED",
+    also=(_Unguarded,),
+    reports=(
+        "https://github.com/tinyhumansai/opencompany/issues/1013",
+        "https://github.com/saxix/django-concurrency/issues/36",
+    ),
+)
 class MissingGuardUnguarded(Validator):
     """expected_revision is optional; without it the archive is applied unguarded."""
 
     def check(self, operation: Operation, value: Any) -> dict[str, Any]:
         if operation.effect == "write" and isinstance(value, dict) and _GUARD not in value:
             return super().check(operation, {**value, _GUARD: 1}) | {_GUARD: 0}
+        return super().check(operation, value)
+
+
+@family.part(
+    "input-misspelt-guard-unguarded",
+    "INPUT-REQUIRED-FIELD",
+    "INPUT-REFUSED-UNCHANGED",
+    observable="an archive whose guard has a wrong name",
+    also=(_Unguarded,),
+    reports=("https://github.com/loonfs/loonfs/pull/535",),
+)
+class MisspeltGuardUnguarded(Validator):
+    """Without any guard an archive is refused; one under a name that nobody knows is dropped, and passes unguarded."""
+
+    def check(self, operation: Operation, value: Any) -> dict[str, Any]:
+        if operation.effect == "write" and isinstance(value, dict) and _GUARD not in value:
+            known = _known(operation, value)
+            if len(known) < len(value):
+                return super().check(operation, {**known, _GUARD: 1}) | {_GUARD: 0}
         return super().check(operation, value)
 
 
@@ -234,6 +287,57 @@ class MissingMutationIdInvented(Validator):
         if operation.effect == "write" and isinstance(value, dict):
             return {"mutation_id": str(uuid.uuid4()), **value}
         return value
+
+
+class _WorkspaceGuessed(Service):
+    """Takes the workspace of the conversation where none is named."""
+
+    def find(self, caller: Caller, arguments: Arguments) -> StoredConversation:
+        if not arguments["workspace_id"]:
+            stored = self.store.conversation(arguments["conversation_id"])
+            arguments["workspace_id"] = stored.workspace_id if stored else _NIL
+        return super().find(caller, arguments)
+
+
+@family.part(
+    "input-missing-workspace-guessed",
+    "INPUT-REQUIRED-FIELD",
+    observable="a read without a workspace",
+    also=(_WorkspaceGuessed,),
+)
+class MissingWorkspaceGuessed(Validator):
+    """A read needs no workspace: that of the conversation is taken."""
+
+    def check(self, operation: Operation, value: Any) -> dict[str, Any]:
+        if operation.effect == "read" and isinstance(value, dict) and "workspace_id" not in value:
+            return super().check(operation, {**value, "workspace_id": _NIL}) | {"workspace_id": ""}
+        return super().check(operation, value)
+
+
+@family.part(
+    "input-mutation-id-any-text",
+    "INPUT-UUID-FORMAT",
+    "INPUT-REFUSED-UNCHANGED",
+    observable="an archive whose mutation_id is no UUID",
+)
+class MutationIdAnyText(Validator):
+    """The other ids are checked; a mutation id is any text, since it is only compared."""
+
+    def check(self, operation: Operation, value: Any) -> dict[str, Any]:
+        key = value.get("mutation_id") if isinstance(value, dict) else None
+        if operation.effect == "write" and isinstance(key, str) and key and self.read_uuid(key) is None:
+            value = {**value, "mutation_id": str(uuid.uuid5(uuid.NAMESPACE_URL, key))}
+        return super().check(operation, value)
+
+
+@family.part("input-run-id-trimmed", "INPUT-UUID-FORMAT", observable="a status whose run_id has white space around it")
+class RunIdTrimmed(Validator):
+    """The id of a run, and no other, is trimmed before it is judged."""
+
+    def prepare(self, operation: Operation, value: Any) -> Any:
+        del operation
+        run_id = value.get("run_id") if isinstance(value, dict) else None
+        return {**value, "run_id": run_id.strip()} if isinstance(run_id, str) else value
 
 
 @family.part("input-uuid-braces-accepted", "INPUT-UUID-FORMAT", observable="a seeded id in braces")
@@ -271,7 +375,12 @@ class UuidMisplacedHyphensAccepted(Validator):
         return str(uuid.UUID(digits)) if lax else super().read_uuid(text)
 
 
-@family.part("input-uuid-newline-accepted", "INPUT-UUID-FORMAT", observable="a seeded id and one line feed")
+@family.part(
+    "input-uuid-newline-accepted",
+    "INPUT-UUID-FORMAT",
+    observable="a seeded id and one line feed",
+    reports=("https://github.com/brekkylab/backlot/issues/105",),
+)
 class UuidNewlineAccepted(Validator):
     """The pattern ends in a dollar sign, which in this engine also matches before a final line feed."""
 
@@ -402,7 +511,13 @@ class DeepNestingCrashes(_Crashing):
         return raw.count(b"[") + raw.count(b"{") >= _DEEP
 
 
-@family.part("input-lone-surrogate-500", "INPUT-WELL-FORMED", "INPUT-ERROR-KIND", "HTTP-NO-SERVER-ERROR")
+@family.part(
+    "input-lone-surrogate-500",
+    "INPUT-WELL-FORMED",
+    "INPUT-ERROR-KIND",
+    "HTTP-NO-SERVER-ERROR",
+    reports=("https://github.com/opendataloader-project/opendataloader-pdf/pull/207",),
+)
 class LoneSurrogateCrashes(_Crashing):
     """An escaped lone surrogate passes the parser and fails when it is encoded."""
 
@@ -424,6 +539,33 @@ class DuplicateNameCrashes(_Crashing):
         except (ValueError, RecursionError):
             return False
         return raw.lstrip().startswith(b"{") and len({name for name, _ in pairs}) != len(pairs)
+
+
+@family.part(
+    "input-duplicate-id-checked-and-used-apart",
+    "INPUT-DUPLICATE-NAME-EFFECT",
+    "PRIVACY-OTHER-USER",
+    "PRIVACY-BODY",
+    "ARCHIVE-OTHER-USER",
+    observable="one's own conversation and another person's in one input",
+    reports=("https://github.com/serde-rs/json/issues/762",),
+)
+class DuplicateIdCheckedAndUsedApart(RestBinding):
+    """Of two values under one name the gateway checks the first; the service behind trusts it and uses the last."""
+
+    async def carry_out(self, operation: Operation, caller: Caller, raw: bytes) -> dict[str, Any]:
+        try:
+            pairs = json.loads(raw, object_pairs_hook=list)
+        except (ValueError, RecursionError):
+            pairs = []
+        if not raw.lstrip().startswith(b"{") or len({name for name, _ in pairs}) == len(pairs):
+            return await super().carry_out(operation, caller, raw)
+        service, validator = self.server.service, self.server.validator
+        service.find(caller, validator.check(operation, dict(reversed(pairs))))
+        arguments = validator.check(operation, dict(pairs))
+        stored = service.store.conversation(arguments["conversation_id"])
+        trusted = caller if stored is None else replace(caller, principal_id=stored.owner_id)
+        return await self.perform(operation, trusted, arguments)
 
 
 @family.part(

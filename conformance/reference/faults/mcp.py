@@ -59,6 +59,7 @@ def _kind(result: Result) -> str:
     "PROTOCOL-STRUCTURED-CONTENT",
     "OUTPUT-WELL-FORMED",
     observable="a run's status over MCP",
+    reports=("https://github.com/routecraftjs/routecraft/issues/408",),
 )
 class StatusWithoutStructuredContent(_Finished):
     """The status of a run has its result in the text alone."""
@@ -130,7 +131,11 @@ class RefusalContentObject(_Finished):
 
 
 @family.part(
-    "mcp-conflict-unmarked", "PROTOCOL-ERROR-MARKED", "REVISION-STALE-REFUSED", observable="a conflict over MCP"
+    "mcp-conflict-unmarked",
+    "PROTOCOL-ERROR-MARKED",
+    "REVISION-STALE-REFUSED",
+    observable="a conflict over MCP",
+    reports=("https://github.com/homeassistant-ai/ha-mcp/issues/518",),
 )
 class ConflictUnmarked(_Finished):
     """A conflict is told in words and not marked as an error."""
@@ -197,6 +202,24 @@ class RefusalMetaList(_Finished):
     def spoil(self, result: Result) -> None:
         if _is_refusal(result):
             result["_meta"] = [result["_meta"]]
+
+
+@family.part(
+    "mcp-refusals-forced-through-schema",
+    "REVISION-CONFLICT-KIND",
+    "REPLAY-CONFLICT-KIND",
+    "READ-UNKNOWN-ID",
+    "AUTH-SCOPE-MISSING",
+    observable="a refusal over MCP",
+    reports=("https://github.com/IBM/mcp-context-forge/issues/4135",),
+)
+class RefusalsForcedThroughSchema(McpBinding):
+    """A layer between holds refusals against the output schema, and says instead that what was sent is invalid."""
+
+    def refuse(self, operation: Operation, refusal: Refusal) -> Result:
+        refused = super().refuse(operation, refusal)
+        told = "output validation error: 'conversation' is a required property"
+        return {**refused, "content": [{"type": "text", "text": told}], "_meta": {"error_kind": "invalid_input"}}
 
 
 @family.part("mcp-unknown-tool-accepted", "PROTOCOL-UNKNOWN-TOOL", observable="a tool that does not exist")
@@ -267,6 +290,7 @@ class DiscoverWithoutTools(McpBinding):
     "PROTOCOL-SERVER-DISCOVER",
     "PROTOCOL-REVISION-NEGOTIATED",
     "PROTOCOL-FRAME-SCHEMA",
+    revision="2026-07-28",
     observable="server/discover",
 )
 class DiscoverWithoutRevisions(McpBinding):
@@ -313,7 +337,12 @@ class _SeesWithheld(McpBinding):
             raise
 
 
-@family.part("mcp-conflict-data-quotes", "PRIVACY-RPC-ERROR-DATA", observable="a conflict where the text is withheld")
+@family.part(
+    "mcp-conflict-data-quotes",
+    "PRIVACY-RPC-ERROR-DATA",
+    observable="a conflict where the text is withheld",
+    reports=("https://github.com/modelcontextprotocol/ruby-sdk/issues/485",),
+)
 class ConflictDataQuotes(_SeesWithheld):
     """A conflict is a JSON-RPC error whose data says which conversation it is about, by its first question."""
 
@@ -344,7 +373,12 @@ class ConflictLogged(_SeesWithheld, _Logs):
         self.log(f"conflict: {question}")
 
 
-@family.part("mcp-token-logged", "PRIVACY-STDERR", observable="an unknown tool over stdio")
+@family.part(
+    "mcp-token-logged",
+    "PRIVACY-STDERR",
+    observable="an unknown tool over stdio",
+    reports=("https://github.com/baruchiro/paperless-mcp/issues/113",),
+)
 class TokenLogged(_Logs):
     """A call of a tool that does not exist is logged to stderr, with what the client sent as its authorisation."""
 

@@ -199,7 +199,12 @@ class UnknownMethodUnanswered(RewritingBinding):
         return [] if is_unknown else [message]
 
 
-@family.part("mcp-unknown-method-accepted", "PROTOCOL-UNKNOWN-METHOD", observable="a request with an unknown method")
+@family.part(
+    "mcp-unknown-method-accepted",
+    "PROTOCOL-UNKNOWN-METHOD",
+    "PROTOCOL-ERROR-MARKED",
+    observable="a request with an unknown method",
+)
 class UnknownMethodAccepted(Says):
     """A request with a method that the server does not have is answered with an empty result."""
 
@@ -272,8 +277,14 @@ class NullParamsAccepted(Says):
         return message
 
 
-@family.part("mcp-ends-at-malformed-json", "PROTOCOL-SESSION-LIVES", "PROTOCOL-ANSWERED",
-             observable="a message that is no JSON, over stdio")  # fmt: skip
+@family.part(
+    "mcp-ends-at-malformed-json",
+    "PROTOCOL-SESSION-LIVES",
+    "PROTOCOL-ANSWERED",
+    observable="a message that is no JSON, over stdio",
+    over=("mcp-stdio",),
+    reports=("https://github.com/paiml/paiml-mcp-agent-toolkit/issues/648",),
+)
 class EndsAtMalformedJson(RewritingBinding):
     """A child ends when it reads what is no JSON."""
 
@@ -310,7 +321,12 @@ class SulksAfterMalformedJson(RewritingBinding):
                               receive, send)  # fmt: skip
 
 
-@family.part("mcp-greets-on-stdout", "PROTOCOL-STDOUT-CLEAN", observable="the start of a child")
+@family.part(
+    "mcp-greets-on-stdout",
+    "PROTOCOL-STDOUT-CLEAN",
+    observable="the start of a child",
+    reports=("https://github.com/pathintegral-institute/mcpm.sh/issues/264",),
+)
 class GreetsOnStdout(McpBinding):
     """A child says on its standard output that it is ready."""
 

@@ -21,7 +21,12 @@ _META_REVISION = "io.modelcontextprotocol/protocolVersion"
 _IN_USE = "2026-07-28"
 
 
-@family.part("mcp-revision-echoed", "PROTOCOL-REVISION-NEGOTIATED", observable="initialize with an unknown revision")
+@family.part(
+    "mcp-revision-echoed",
+    "PROTOCOL-REVISION-NEGOTIATED",
+    revision="2025-11-25",
+    observable="initialize with an unknown revision",
+)
 class RevisionEchoed(Says):
     """Whatever revision is asked for is agreed on."""
 
@@ -40,7 +45,7 @@ class RevisionEchoed(Says):
 
 
 @family.part("mcp-offers-unspoken-revision", "PROTOCOL-REVISION-NEGOTIATED",
-             observable="initialize with an unknown revision")  # fmt: skip
+             revision="2025-11-25", observable="initialize with an unknown revision")  # fmt: skip
 class OffersUnspokenRevision(RevisionEchoed):
     """A client that asks for an unknown revision is offered the first one, which the server no longer speaks."""
 
@@ -74,6 +79,7 @@ def _header(scope: Scope, name: bytes) -> str:
 
 
 @family.part("mcp-revision-header-ignored", "PROTOCOL-REVISION-MISMATCH",
+             over=("mcp-http",), revision="2025-11-25",
              observable="an unknown MCP-Protocol-Version, in revisions with sessions")  # fmt: skip
 class RevisionHeaderIgnored(_Headers):
     """Within a session nobody looks at the revision in the header."""

@@ -82,6 +82,7 @@ def retention_23(operation: Operation, result: Result) -> None:
     "OUTPUT-TYPE",
     "OUTPUT-UNION",
     observable="a message with an answer",
+    reports=("https://github.com/python-jsonschema/jsonschema/pull/1208",),
 )
 def quantitative_claims_zero(operation: Operation, result: Result) -> None:
     """quantitative_claims is 0, which the server's language calls equal to false."""
@@ -98,7 +99,12 @@ def method_version_2(operation: Operation, result: Result) -> None:
         answer["method_version"] = "research-cited/v2"
 
 
-@family.result("output-boolean-as-number", "OUTPUT-TYPE", observable="get and archive")
+@family.result(
+    "output-boolean-as-number",
+    "OUTPUT-TYPE",
+    observable="get and archive",
+    reports=("https://github.com/wix/velo-external-db/issues/219",),
+)
 def boolean_as_number(operation: Operation, result: Result) -> None:
     """The store has no booleans, and archived is written as 0 or 1."""
     del operation
@@ -106,7 +112,12 @@ def boolean_as_number(operation: Operation, result: Result) -> None:
         result["conversation"]["archived"] = int(result["conversation"]["archived"])
 
 
-@family.result("output-null-title-omitted", "OUTPUT-REQUIRED-FIELD", observable="a conversation without title")
+@family.result(
+    "output-null-title-omitted",
+    "OUTPUT-REQUIRED-FIELD",
+    observable="a conversation without title",
+    reports=("https://github.com/maximhq/bifrost/issues/6689",),
+)
 def null_title_omitted(operation: Operation, result: Result) -> None:
     """A null title is left out."""
     del operation
@@ -124,7 +135,10 @@ def null_model_omitted(operation: Operation, result: Result) -> None:
 
 
 @family.result(
-    "output-null-failure-code-omitted", "OUTPUT-REQUIRED-FIELD", observable="status of a run without failure"
+    "output-null-failure-code-omitted",
+    "OUTPUT-REQUIRED-FIELD",
+    observable="status of a run without failure",
+    reports=("https://github.com/maximhq/bifrost/issues/6689",),
 )
 def null_failure_code_omitted(operation: Operation, result: Result) -> None:
     """Only the status leaves out a null failure_code."""
@@ -141,7 +155,12 @@ def null_question_omitted(operation: Operation, result: Result) -> None:
             del message["question"]
 
 
-@family.result("output-empty-list-as-null", "OUTPUT-TYPE", observable="an empty list, such as messages or findings")
+@family.result(
+    "output-empty-list-as-null",
+    "OUTPUT-TYPE",
+    observable="an empty list, such as messages or findings",
+    reports=("https://github.com/flatcar/nebraska/pull/1449",),
+)
 def empty_list_as_null(operation: Operation, result: Result) -> None:
     """A query without rows gives a nil list, which is written as null."""
     del operation
@@ -151,7 +170,12 @@ def empty_list_as_null(operation: Operation, result: Result) -> None:
                 holder[name] = None
 
 
-@family.result("output-status-running", "OUTPUT-ENUM", observable="a processing run")
+@family.result(
+    "output-status-running",
+    "OUTPUT-ENUM",
+    observable="a processing run",
+    reports=("https://github.com/JiRaska/open-bank-oss/issues/5962",),
+)
 def status_running(operation: Operation, result: Result) -> None:
     """A processing run is shown under the queue's own word, running."""
     del operation

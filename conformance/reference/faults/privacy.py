@@ -92,7 +92,12 @@ class DocumentInHeader(_TitleHeader):
         return base64.urlsafe_b64encode(json.dumps(document["messages"]).encode()).decode()[:_LONGEST_HEADER]
 
 
-@family.part("privacy-conflict-quotes-text", "PRIVACY-ERROR-TEXT", observable="a conflict where the text is withheld")
+@family.part(
+    "privacy-conflict-quotes-text",
+    "PRIVACY-ERROR-TEXT",
+    observable="a conflict where the text is withheld",
+    reports=("https://github.com/modelcontextprotocol/ruby-sdk/issues/485",),
+)
 class ConflictQuotesText(Service):
     """A conflict says which conversation it is about, by its first question."""
 
@@ -131,6 +136,38 @@ class WorkspaceMemberStatus(Service):
     def may_open(self, caller: Caller, stored: StoredConversation, arguments: Arguments) -> bool:
         is_member = stored.workspace_id == arguments["workspace_id"] and stored.workspace_id in caller.workspaces
         return (self.members and is_member) or super().may_open(caller, stored, arguments)
+
+
+@family.part(
+    "privacy-open-to-whoever-follows",
+    "PRIVACY-OTHER-USER",
+    "PRIVACY-BODY",
+    "PRIVACY-FOREIGN-LIKE-UNKNOWN",
+    observable="another member of the workspace, after the owner has read",
+    reports=("https://github.com/IBM/mcp-context-forge/issues/2055",),
+)
+class OpenToWhoeverFollows(Service):
+    """A gateway's callers share one session with the store: what the owner opened, others in the workspace read."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._opened: set[str] = set()
+        self._is_read = False
+
+    def get(self, caller: Caller, arguments: Arguments) -> Document:
+        self._is_read = True
+        try:
+            result = super().get(caller, arguments)
+        finally:
+            self._is_read = False
+        self._opened.add(arguments["conversation_id"])
+        return result
+
+    def may_open(self, caller: Caller, stored: StoredConversation, arguments: Arguments) -> bool:
+        is_shared = stored.workspace_id == arguments["workspace_id"] and stored.workspace_id in caller.workspaces
+        return super().may_open(caller, stored, arguments) or (
+            self._is_read and is_shared and stored.id in self._opened
+        )
 
 
 class _SaysForeign(Service):

@@ -87,8 +87,14 @@ class _Racing(RestBinding):
         return result
 
 
-@family.part("race-check-then-write", "RACE-ONE-WINNER", "RACE-LOSERS-CONFLICT", "RACE-LINEARIZABLE",
-             observable="two archives at once")  # fmt: skip
+@family.part(
+    "race-check-then-write",
+    "RACE-ONE-WINNER",
+    "RACE-LOSERS-CONFLICT",
+    "RACE-LINEARIZABLE",
+    observable="two archives at once",
+    reports=("https://github.com/proteanhq/protean/issues/1087",),
+)
 class CheckThenWrite(_Racing):
     """The revision is compared first and the conversation written later, so every archive that fits is applied."""
 
@@ -106,8 +112,14 @@ class LastWriteWins(_Racing):
         return self.store(caller, arguments, stored)
 
 
-@family.part("race-key-looked-up-early", "RACE-ONE-KEY-ONCE", "RACE-COPY-ANSWER", "RACE-LINEARIZABLE",
-             observable="two copies of an archive at once")  # fmt: skip
+@family.part(
+    "race-key-looked-up-early",
+    "RACE-ONE-KEY-ONCE",
+    "RACE-COPY-ANSWER",
+    "RACE-LINEARIZABLE",
+    observable="two copies of an archive at once",
+    reports=("https://github.com/mastodon/mastodon/pull/37879",),
+)
 class KeyLookedUpEarly(_Racing):
     """The key is looked up before the first call with it has finished, so both run, and the revision grows twice."""
 

@@ -15,7 +15,7 @@ from conformance.reference.authentication import Authenticator, Caller
 from conformance.reference.faults.family import Family
 from conformance.reference.instants import Instant
 from conformance.reference.refusals import Conflict, Forbidden, InvalidInput, NotFound
-from conformance.reference.rest import RestBinding
+from conformance.reference.rest import Collaborators, RestBinding
 from conformance.reference.rules import Document
 from conformance.reference.service import Arguments, Service
 from conformance.reference.store import StoredConversation
@@ -96,7 +96,12 @@ class _Forgets(Service):
         return super().recall(caller, arguments)
 
 
-@family.part("replay-forgotten-after-an-hour", "REPLAY-AFTER-TIME", observable="a clock that moves on by an hour")
+@family.part(
+    "replay-forgotten-after-an-hour",
+    "REPLAY-AFTER-TIME",
+    observable="a clock that moves on by an hour",
+    reports=("https://github.com/square/connect-api-examples/issues/135",),
+)
 class ForgottenAfterAnHour(_Forgets):
     """Keys are kept for an hour."""
 
@@ -155,7 +160,11 @@ class _ScopeOfWritesLater(Authenticator):
 
 
 @family.part(
-    "replay-before-scope", "REPLAY-SCOPE-CHECKED", observable="a replay without the scope", also=(_ScopeOfWritesLater,)
+    "replay-before-scope",
+    "REPLAY-SCOPE-CHECKED",
+    observable="a replay without the scope",
+    also=(_ScopeOfWritesLater,),
+    reports=("https://github.com/margince/margince/issues/5315",),
 )
 class BeforeScope(Service):
     """A replay is answered before the scope is looked at; anything else is refused without it."""
@@ -175,6 +184,7 @@ class BeforeScope(Service):
     "REPLAY-OTHER-USER-UNANSWERED",
     "REPLAY-OTHER-USER-UNBLOCKED",
     observable="another person with the same call",
+    reports=("https://github.com/C-Address-Onboarding-Bridge/C-Address-Onboarding-Bridge-Backend/issues/379",),
 )
 class AnswersAnyone(Service):
     """The key is looked up before the conversation, and belongs to nobody."""
@@ -226,7 +236,10 @@ class IgnoresRevision(_ComparesLess):
 
 
 @family.part(
-    "replay-ignores-conversation", "REPLAY-OTHER-ARGUMENTS-REFUSED", observable="a used key, another conversation"
+    "replay-ignores-conversation",
+    "REPLAY-OTHER-ARGUMENTS-REFUSED",
+    observable="a used key, another conversation",
+    reports=("https://github.com/KanishJebaMathewM/Truxify/issues/2869",),
 )
 class IgnoresConversation(_ComparesLess):
     """A used key is answered with its first result for any conversation at the same revision."""
@@ -306,6 +319,36 @@ class KeyLostWithAnswer(RestBinding):
                 service.pending.clear()
             else:
                 service.keep()
+        return response
+
+
+@family.part(
+    "replay-wedged-by-lost-answer",
+    "REPLAY-LOST-ANSWER",
+    observable="a dropped connection",
+    also=(_KeyLater,),
+    reports=("https://github.com/pathosDev/actor-ts/issues/984",),
+)
+class WedgedByLostAnswer(RestBinding):
+    """The mark that an attempt is being carried out is never taken away when the client has gone: 409 for ever."""
+
+    def __init__(self, server: Collaborators) -> None:
+        super().__init__(server)
+        self.wedged: set[str] = set()
+
+    async def perform(self, operation: Operation, caller: Caller, arguments: Arguments) -> dict[str, Any]:
+        if arguments.get("mutation_id") in self.wedged:
+            raise Conflict("the attempt is being carried out")
+        return await super().perform(operation, caller, arguments)
+
+    async def handle(self, request: Request, operation: Operation) -> Response:
+        response = await super().handle(request, operation)
+        service = self.server.service
+        if isinstance(service, _KeyLater) and service.pending:
+            await asyncio.sleep(0.01)
+            if await request.is_disconnected():
+                self.wedged.update(arguments["mutation_id"] for _, arguments, _ in service.pending)
+            service.keep()
         return response
 
 

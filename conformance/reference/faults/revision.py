@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from conformance.reference.authentication import Caller
-from conformance.reference.faults.family import Family
+from conformance.reference.faults.family import Crash, Family
 from conformance.reference.refusals import Conflict, InvalidInput, NotFound
 from conformance.reference.rules import ACTIVE, Document
 from conformance.reference.service import Arguments, Service
@@ -127,6 +127,21 @@ class ConflictAsNotFound(_Guarded):
         raise NotFound("there is no such conversation or run") from conflict
 
 
+@family.part(
+    "revision-conflict-500",
+    "REVISION-CONFLICT-KIND",
+    "HTTP-NO-SERVER-ERROR",
+    observable="the status of a conflict",
+    reports=("https://github.com/halo-dev/halo/issues/6254",),
+)
+class ConflictCrashes(_Guarded):
+    """The store's error about a revision that does not fit is not caught."""
+
+    def refused(self, stored: StoredConversation, conflict: Conflict) -> None:
+        del stored
+        raise Crash("internal error") from conflict
+
+
 @family.part("revision-conflict-locks", "REVISION-CURRENT-AFTER-CONFLICT", observable="an archive after a conflict")
 class ConflictLocks(_Guarded):
     """The lock that is taken before the comparison is never given back after a conflict."""
@@ -174,6 +189,24 @@ class RaisedAfterAnswer(Service):
         if fresh is not None:
             self.rules.raise_revision(fresh.document)
             self.store.replace_document(fresh.id, fresh.document)
+        return result
+
+
+@family.part(
+    "revision-of-before-in-answer",
+    "REVISION-GROWS",
+    "REVISION-CHAINS",
+    "ARCHIVE-READ-BACK",
+    observable="the revision in the answer to an archive",
+    reports=("https://github.com/devonfw/cobigen/issues/669",),
+)
+class OfBeforeInAnswer(Service):
+    """The answer to an archive is built before the revision is counted up."""
+
+    def apply_archive(self, stored: StoredConversation) -> Document:
+        before = stored.document["conversation"]["revision"]
+        result = super().apply_archive(stored)
+        result["conversation"]["revision"] = before
         return result
 
 

@@ -11,6 +11,7 @@ from conformance.judge.decode import decode
 from conformance.transport.mcp.channel import Received
 
 _MOST_PAGES: Final = 100
+_MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,18 @@ class Listing:
 
 
 def read_listing(ask: Callable[[bytes | None], Received]) -> Listing:
-    """Follow the cursors from page to page, up to 100 pages; ``ask`` sends ``tools/list`` with these parameters."""
+    """Follow the cursors from page to page; ``ask`` sends ``tools/list`` with these parameters.
+
+    A list that has not ended after 100 pages, or 16 MB, is none.
+    """
+    size = 0
     pages: list[ToolPage] = []
     cursors: set[bytes] = set()
     params: bytes | None = None
     while len(pages) < _MOST_PAGES:
         page, problem = _page(ask(params))
         pages.append(page)
+        size += len(page.received.answer.raw) if page.received.answer is not None else 0
         if problem:
             return Listing(tuple(pages), problem)
         frame = page.received.answer
@@ -73,6 +79,8 @@ def read_listing(ask: Callable[[bytes | None], Received]) -> Listing:
             return Listing(tuple(pages), "nextCursor is not a string")
         if cursor in cursors:
             return Listing(tuple(pages), f"the cursor of page {len(pages)} has been given before")
+        if size > _MOST_BYTES:
+            return Listing(tuple(pages), f"the list has not ended after {_MOST_BYTES} bytes")
         cursors.add(cursor)
         params = b'{"cursor":' + cursor + b"}"
     return Listing(tuple(pages), f"the list has not ended after {_MOST_PAGES} pages")

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
+_FRAME_BYTES: Final = 512
+"""What keeping a message costs beside its own bytes: very many short ones must not add up either."""
+
 _MOST_STRAYS: Final = 200
 _STRAY_BYTES: Final = 4096
 
@@ -66,9 +69,9 @@ class Journal:
         with self._lock:
             self._number += 1
             self._frames.append(SpokenFrame(self._number, principal, revision, answers, raw))
-            self._frame_bytes += len(raw)
+            self._frame_bytes += len(raw) + _FRAME_BYTES
             while self._frame_bytes > _MOST_BYTES and len(self._frames) > 1:
-                self._frame_bytes -= len(self._frames.popleft().raw)
+                self._frame_bytes -= len(self._frames.popleft().raw) + _FRAME_BYTES
 
     def note_stray(self, principal: str, reason: str, text: bytes) -> None:
         """Keep stray output."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from json.scanner import make_scanner
 from typing import Final, NamedTuple
 
@@ -119,7 +120,7 @@ def _container_end(text: bytes, start: int) -> int:
     if len(text) <= _PARSED_BYTES:
         # The C parser is ten times as fast where there is nothing that it refuses; in Latin-1 offsets count bytes.
         try:
-            end: int = _scan(text.decode("latin-1"), start)[1]
+            end: int = _scan(_in_latin_1(text), start)[1]
         except (ValueError, RecursionError, StopIteration):
             pass
         else:
@@ -138,6 +139,12 @@ def _container_end(text: bytes, start: int) -> int:
         if not closing:
             return position
         position = _end(_BETWEEN_BRACKETS, text, position)
+
+
+@lru_cache(maxsize=2)
+def _in_latin_1(text: bytes) -> str:
+    # An array may hold a hundred thousand objects, and the text must not be decoded for each of them.
+    return text.decode("latin-1")
 
 
 def _skip(text: bytes, position: int) -> int:

@@ -24,6 +24,9 @@ from conformance.transport.prepared import BodyWatch, Finish
 from conformance.transport.rest import RATE_LIMIT_SECONDS, RATE_LIMIT_TRIES, retry_after
 from conformance.transport.wire import Origin, WireFault, WireLimits
 
+_MOST_MESSAGES: Final = 10_000
+"""How many messages one answer may hold: each takes far more room than its bytes."""
+
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _HEADER_SAFE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _ENCODED: Final = re.compile(r"=\?base64\?.*\?=")
@@ -249,7 +252,11 @@ class _Answers:
             self._events = EventReader()
 
     def feed(self, piece: bytes) -> bool:
-        """Take the next bytes; return whether our answer has come, as one of several messages."""
+        """Take the next bytes; return whether our answer has come, as one of several messages.
+
+        Raises:
+            WireFault: there are too many messages.
+        """
         if self._events is None:
             return False
         has_answer = False
@@ -258,15 +265,15 @@ class _Answers:
             if event.type == "message" and event.data:
                 frame = self._take(event.data)
                 has_answer = has_answer or (frame is not None and frame.is_answer and self._is_ours(frame))
+        if len(self.frames) + len(self.strays) > _MOST_MESSAGES:
+            raise WireFault("too-large", f"more than {_MOST_MESSAGES} messages in one answer")
         return has_answer
 
     def answer(self, response: Response) -> tuple[Frame | None, bool]:
         """Return the message that answers, and whether it carries our id; only ours can be in this body."""
-        if self._events is None and response.body:
-            frame = read_frame(response.body)
-            # A refusal of HTTP's own says what it likes, for example {"error": "invalid_token"}.
-            if response.status == 200 or (frame is not None and "jsonrpc" in frame.spans):
-                self._take(response.body)
+        # A refusal of HTTP's own says what it likes, for example {"error": "invalid_token"}.
+        if self._events is None and response.body and (response.status == 200 or _is_message(response.body)):
+            self._take(response.body)
         answers = [frame for frame in self.frames if frame.is_answer]
         ours = next((frame for frame in answers if self._is_ours(frame)), None)
         if ours is not None:
@@ -283,6 +290,11 @@ class _Answers:
             return None
         self.frames.append(frame)
         return frame
+
+
+def _is_message(body: bytes) -> bool:
+    frame = read_frame(body)
+    return frame is not None and "jsonrpc" in frame.spans
 
 
 def _header_value(text: str) -> str:

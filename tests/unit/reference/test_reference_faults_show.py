@@ -63,6 +63,7 @@ def documents() -> tuple[World, list[dict[str, Any]]]:
             {**withheld["runs"][3], "id": fresh(), "status": "cancelled", "failure_code": "cancelled"}
         )
         made.append(withheld)
+    made.append(world.new_document(created_at="2100-02-28T10:00:00Z", expires_at="2100-03-01T10:00:00Z"))
     return world, made
 
 
@@ -175,9 +176,13 @@ class Trace:
         spellings += ["00000000-0000-0000-0000-000000000000"]
         for text in spellings:
             self.ask(GET, conversation_id=text)
+        self.ask(STATUS, run_id=f"{self.made[0]['runs'][0]['id']}\t")
+        del valid["workspace_id"]
+        self.keep(self.world.post(GET, json=valid))
+        valid = self.arguments(GET)
         for raw in self.bodies(valid):
             self.keep(self.world.post(GET, content=raw, headers=JSON))
-        for revision in ("true", '"2"', "2.5", "null", "0", "-1", str(2**53), "NaN", "1e400", str(2**32)):
+        for revision in ("true", '"2"', '"1e999"', "2.5", "null", "0", "-1", str(2**53), "NaN", "1e400", str(2**32)):
             body = json.dumps(self.arguments(ARCHIVE)).replace(": 2}", f": {revision}}}")
             self.keep(self.world.post(ARCHIVE, content=body.encode(), headers=JSON))
         for name in ("expected_revision", "mutation_id"):
@@ -185,6 +190,10 @@ class Trace:
             del arguments[name]
             document = self.made[2]["conversation"]["id"]
             self.keep(self.world.post(ARCHIVE, json={**arguments, "conversation_id": document}))
+        arguments = self.arguments(ARCHIVE, conversation_id=self.made[2]["conversation"]["id"], expected_revision=LARGE)
+        self.keep(self.world.post(ARCHIVE, json={**arguments, "mutation_id": "text"}))
+        arguments["expected_revison"] = arguments.pop("expected_revision")
+        self.keep(self.world.post(ARCHIVE, json=arguments))
         target, headers = self.world.reference.target, {"Authorization": f"Bearer {self.token}"}
         path = contract().operation(GET).path
         self.keep(self.world._call(target, "GET", path, headers=headers, params=valid))

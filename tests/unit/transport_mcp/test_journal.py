@@ -30,3 +30,11 @@ def test_memory_is_bounded() -> None:
     for _ in range(500):
         journal.note_stray("reader", "no message", b"z")
     assert (200, b"z") == (len(journal.strays()), journal.strays()[-1].text)
+
+
+def test_short_messages_are_bounded_too() -> None:
+    """Each takes more room than its bytes, so that a flood of them is forgotten as well."""
+    journal = Journal()
+    for _ in range(40_000):
+        journal.note_frame("reader", "", "", b"{}")
+    assert 16 * 1024 * 1024 // (512 + 2) == len(journal.frames())

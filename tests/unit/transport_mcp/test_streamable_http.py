@@ -430,3 +430,23 @@ def test_a_listing_of_too_many_pages_is_left() -> None:
     ) as (transport, _, __):
         found = transport.list_tools(READER)
         assert ("the list has not ended after 100 pages", 100) == (found.problem, len(found.pages))
+
+
+def test_a_listing_of_too_many_bytes_is_left() -> None:
+    """A hundred pages of whatever size would fill the memory."""
+    page = {"tools": [], "padding": "x" * 5_000_000, "nextCursor": "1"}
+    pages: dict[str | None, dict[str, Any]] = {
+        str(number): page | {"nextCursor": str(number + 1)} for number in range(9)
+    }
+    with transport_to(listing({None: page, **pages}), limits=WireLimits(body_bytes=6_000_000)) as (transport, _, __):
+        found = transport.list_tools(READER)
+        assert ("the list has not ended after 16777216 bytes", 4) == (found.problem, len(found.pages))
+
+
+def test_an_answer_of_too_many_messages_is_left() -> None:
+    """Each takes far more room than its bytes."""
+    flood = dripping(events(), b'data: {"method":1}\n\n' * 1000, 0.0001)
+    with transport_to(flood, McpBinding(revision=STATELESS), WireLimits()) as (transport, _, __):
+        failure = call(transport).exchange.failure
+        assert failure is not None
+        assert ("too-large", "more than 10000 messages in one answer") == (failure.kind, failure.message)

@@ -1,0 +1,68 @@
+"""Keeps the run's tokens out of everything that is shown or written, whoever repeats them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final
+
+from conformance.errors import UsageProblem
+from conformance.target import CONTROL_TOKEN_VARIABLE, DEFAULT_TOKEN_VARIABLE, Secret, Target
+
+_SHORTEST: Final = 8
+"""A shorter token is made up for a check, and may well stand elsewhere in the text."""
+
+
+def without_token(text: str, token: str, variable: str = DEFAULT_TOKEN_VARIABLE) -> str:
+    """Return the text with the name of a shell variable in place of the token.
+
+    The first half of a token counts as one: what a target said may have been cut.
+    """
+    head = token[: max(_SHORTEST, len(token) // 2)]
+    if len(token) < _SHORTEST or head not in text:
+        return text
+    first, *others = text.split(head)
+    return first + "".join(f"${variable}{_without_beginning(other, token[len(head) :])}" for other in others)
+
+
+def _without_beginning(text: str, beginning: str) -> str:
+    """Return the text without what it has in common with the beginning."""
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, beginning, strict=False))
+    return text[sum(1 for _ in alike) :]
+
+
+class Redaction:
+    """The tokens that the user gave, each with the variable that stands for it."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = dict(variables)
+
+    @classmethod
+    def of(cls, target: Target) -> Redaction:
+        """Return the redaction of a target's tokens; one that cannot be read is none that can be told."""
+        named: list[tuple[Secret, str]] = [(secret, DEFAULT_TOKEN_VARIABLE) for secret in target.tokens.values()]
+        if target.control_token is not None:
+            named.append((target.control_token, CONTROL_TOKEN_VARIABLE))
+        variables: dict[str, str] = {}
+        for secret, variable in named:
+            try:
+                variables[secret.read()] = secret.name if secret.source == "env" else variable
+            except UsageProblem:
+                continue
+        return cls(variables)
+
+    def text(self, text: str) -> str:
+        """Return the text without tokens, and with escapes in place of lone surrogates, which no file can hold."""
+        for token, variable in self._variables.items():
+            text = without_token(text, token, variable)
+        return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value with all its texts, names included, so treated."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(name): self.value(member) for name, member in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(member) for member in value]
+        return value
