@@ -20,7 +20,7 @@ SOME_CHECKS = tuple(
 @pytest.mark.parametrize("transport", ["mcp-http", "mcp-stdio"])
 def test_the_reference_server_conforms(transport: str, tmp_path: Path) -> None:
     """Everything that is judged over plain HTTP is judged over MCP too, and MCP itself; the revision is named."""
-    ended = run_pytest("-q", "--profile=quick", "--seed=3", f"--transport={transport}", f"--report-dir={tmp_path}")
+    ended = run_pytest("--profile=quick", "--seed=3", f"--transport={transport}", f"--report-dir={tmp_path}")
     assert_readable(ended)
     assert 0 == ended.status, ended.last_words
     assert "verdict: conforms" in ended.output
@@ -33,11 +33,18 @@ def test_the_reference_server_conforms(transport: str, tmp_path: Path) -> None:
     assert "not applicable" == outcomes["HTTP-WRONG-METHOD"]
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-@pytest.mark.parametrize("transport", ["mcp-http", "mcp-stdio"])
+@pytest.mark.parametrize(
+    ("transport", "revision"),
+    [
+        ("mcp-http", "2025-06-18"),
+        ("mcp-stdio", "2025-11-25"),
+        pytest.param("mcp-http", "2025-11-25", marks=pytest.mark.thorough),
+        pytest.param("mcp-stdio", "2025-06-18", marks=pytest.mark.thorough),
+    ],
+)
 def test_it_conforms_in_the_earlier_revisions(transport: str, revision: str) -> None:
     """A revision is pinned by an option, and the run says so."""
-    options = ("-q", "--profile=quick", "--seed=5", f"--transport={transport}", f"--mcp-revision={revision}")
+    options = ("--profile=quick", "--seed=5", f"--transport={transport}", f"--mcp-revision={revision}")
     ended = run_pytest(*options, *SOME_CHECKS)
     assert_readable(ended)
     assert 0 == ended.status, ended.last_words
@@ -87,9 +94,11 @@ def test_one_server_is_the_same_on_every_transport(fault: str | None, outcome: s
 )
 def test_a_child_that_is_no_server(program: str, said: str, tmp_path: Path) -> None:
     """Status 6, the reason, what the child said, and what to do."""
-    path = tmp_path / "server.py"
+    path, target = tmp_path / "server.py", tmp_path / "target.toml"
     path.write_text(program, encoding="utf-8")
-    ended = run_pytest("-q", f"--target-command={shlex.join([sys.executable, str(path)])}")
+    target.write_text("[limits]\ncall_seconds = 1\n", encoding="utf-8")
+    command = shlex.join([sys.executable, str(path)])
+    ended = run_pytest("-q", f"--target-config={target}", f"--target-command={command}")
     assert 6 == ended.status, ended.last_words
     assert said in ended.output
     assert "Start the server, or correct --target-url or --target-command." in ended.output

@@ -30,7 +30,7 @@ def run_in(order: str, folder: Path) -> Ended:
     return run_pytest("-p", "ordering", f"--case-order={order}", *options, PYTHONPATH=str(folder))
 
 
-@pytest.mark.parametrize("order", ["backwards", "shuffled"])
+@pytest.mark.parametrize("order", ["backwards", pytest.param("shuffled", marks=pytest.mark.thorough)])
 def test_the_verdict_does_not_depend_on_the_order(order: str, tmp_path: Path) -> None:
     """Every requirement comes to the same, and so does the run."""
     forwards, turned = run_in("forwards", tmp_path), run_in(order, tmp_path)

@@ -32,7 +32,7 @@ def selection(transport: TransportName, among: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
-@pytest.mark.parametrize("transport", ["rest", "mcp-http", "mcp-stdio"])
+@pytest.mark.parametrize("transport", ["rest", "mcp-stdio", pytest.param("mcp-http", marks=pytest.mark.thorough)])
 def test_each_requirement_has_a_fault_that_is_caught(transport: TransportName) -> None:
     """Over plain HTTP for all requirements, over MCP for those that only MCP has."""
     only_mcp = [

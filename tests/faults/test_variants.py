@@ -60,6 +60,7 @@ def test_every_variant_is_run() -> None:
     assert sorted(variants()) == sorted([*OVER_MCP, *(name for names in TOGETHER for name in names)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OVER_MCP)
 def test_conforming_variants_of_mcp_conform(name: str) -> None:
     """So it is over MCP."""

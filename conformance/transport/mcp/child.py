@@ -22,6 +22,7 @@ from conformance.transport.wire import WireLimits
 _READ_SIZE: Final = 65536
 _STDERR_BYTES: Final = 64 * 1024
 _STDERR_OVERLAP: Final = 256
+_ENDING_SECONDS: Final = 0.1
 _PATIENCE_SECONDS: Final = 0.5
 """How long a child may take to end after its input was closed, and again after it was asked to terminate."""
 
@@ -241,16 +242,24 @@ class Child:
     def _output_ended(self) -> None:
         if self._line:
             self._listener.stray("a line without an end", b"".join(self._line))
-        # The exit status, where it is already known, without collecting the process.
-        status = None
-        with suppress(ChildProcessError):
-            status = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        status = self._exit_status()
         ending = "has closed its output"
         if status is not None:
             how = "with status" if status.si_code == os.CLD_EXITED else "by signal"
             ending = f"has ended {how} {status.si_status}"
         self._ended.set()
         self._fail(Failure("closed", f"the child {ending} without an answer"))
+
+    def _exit_status(self) -> os.waitid_result | None:
+        """Return how the child has ended, without collecting it; a child that ends closes its output a little before."""
+        deadline = time.monotonic() + _ENDING_SECONDS
+        with suppress(ChildProcessError):
+            while True:
+                status = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if status is not None or time.monotonic() > deadline:
+                    return status
+                time.sleep(_ENDING_SECONDS / 20)
+        return None
 
     def _take_errors(self, data: bytes) -> None:
         overlap = bytes(self._stderr[-_STDERR_OVERLAP:])
