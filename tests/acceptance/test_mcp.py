@@ -88,7 +88,7 @@ def test_one_server_is_the_same_on_every_transport(fault: str | None, outcome: s
         ("raise SystemExit(3)", "the child has ended with status 3 without an answer"),
         ("import nothing_there", "No module named 'nothing_there'"),
         ("print('Server ready.', flush=True); input(); input()", "it printed what is no message: 'Server ready.'"),
-        ("import os; os.close(1); input()", "the child has closed its output"),
+        ("import os, sys; os.close(1); sys.stdin.read()", "the child has closed its output"),
     ],
     ids=["ends", "cannot-start", "prints-rubbish", "closes-stdout"],
 )

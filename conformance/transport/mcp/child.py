@@ -251,7 +251,7 @@ class Child:
         self._fail(Failure("closed", f"the child {ending} without an answer"))
 
     def _exit_status(self) -> os.waitid_result | None:
-        """Return how the child has ended, without collecting it; a child that ends closes its output a little before."""
+        """Return how the child has ended, without collecting it; its output is closed a little before that is known."""
         deadline = time.monotonic() + _ENDING_SECONDS
         with suppress(ChildProcessError):
             while True:
