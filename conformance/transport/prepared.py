@@ -6,20 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-from conformance.transport.exchange import Answer, Call, Failure, Headers, Request, Response
-from conformance.transport.wire import Wire
+from conformance.transport.exchange import Answer, Call, Failure, Request, Response
+from conformance.transport.wire import BodyWatch, Wire
 
 Result_co = TypeVar("Result_co", covariant=True)
-
-
-class BodyWatch(Protocol):
-    """Looks at a body while it arrives."""
-
-    def begin(self, headers: Headers) -> None:
-        """Take note of the headers of the answer."""
-
-    def feed(self, piece: bytes) -> bool:
-        """Take the next bytes of the body; return whether all that matters has come."""
 
 
 class Finish(Protocol[Result_co]):

@@ -20,6 +20,7 @@ from conformance.transport.exchange import (
     Request,
     Response,
 )
+from conformance.transport.patience import patiently
 from conformance.transport.prepared import Prepared
 from conformance.transport.wire import Wire, WireFault
 
@@ -36,9 +37,6 @@ STATUS_KINDS: Mapping[int, frozenset[ErrorKind]] = {
     429: frozenset({"rate_limited", "in_progress"}),
 }
 """The kinds of failure that each status may stand for, from the target interface."""
-
-RATE_LIMIT_TRIES = 5
-RATE_LIMIT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -94,18 +92,7 @@ class RestTransport:
         self, method: str, path: str, headers: Headers, body: bytes, operation: str, label: str
     ) -> Exchange:
         """Send one request as given, again after a 429 as for a call, and return the last exchange."""
-        waited = 0.0
-        for attempt in range(RATE_LIMIT_TRIES):
-            exchange = self.send(method, path, headers, body, operation, label)
-            response = exchange.response
-            if response is None or response.status != 429 or attempt == RATE_LIMIT_TRIES - 1:
-                break
-            pause = min(retry_after(response), RATE_LIMIT_SECONDS)
-            waited += pause
-            if waited > RATE_LIMIT_SECONDS:
-                break
-            time.sleep(pause)
-        return exchange
+        return patiently(lambda: self.send(method, path, headers, body, operation, label), lambda exchange: exchange)
 
     def headers(self, credential: Credential, body: bytes, content_type: str | None = "application/json") -> Headers:
         """The headers of an ordinary call, in a fixed order."""
@@ -155,11 +142,3 @@ def _outcome(status: int, kinds: frozenset[ErrorKind] | None) -> Outcome:
     if status >= 500:
         return "server-error"
     return "refused" if kinds is not None or status >= 400 else "unexpected"
-
-
-def retry_after(response: Response) -> float:
-    """Return how many seconds to wait; a date or nonsense counts as one second."""
-    try:
-        return max(0.0, float(response.header("Retry-After") or "1"))
-    except ValueError:
-        return 1.0

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import h11
@@ -83,6 +84,16 @@ class Origin:
         return f"{self.scheme}://{self.authority}{self.prefix}"
 
 
+class BodyWatch(Protocol):
+    """Looks at a body while it arrives."""
+
+    def begin(self, headers: Headers) -> None:
+        """Take note of the headers of the answer."""
+
+    def feed(self, piece: bytes) -> bool:
+        """Take the next bytes of the body; return whether all that matters has come."""
+
+
 class WireFault(Exception):
     """A request that got no usable answer."""
 
@@ -96,6 +107,7 @@ class Connection:
 
     def __init__(self, origin: Origin, limits: WireLimits, deadline: float) -> None:
         self._limits = limits
+        self.watch: BodyWatch | None = None
         self.socket = connect(origin, deadline)
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes)
         self._used = time.monotonic()
@@ -181,16 +193,18 @@ class Wire:
         self._idle: list[Connection] = []
         self._lock = threading.Lock()
 
-    def send(self, request: Request, path: str) -> Response:
+    def send(self, request: Request, path: str, watch: BodyWatch | None = None) -> Response:
         """Send ``request`` to ``path`` (prefix included) and return the answer.
 
         Nothing is sent twice: a connection is checked before it is used again, and a call that fails has failed.
+        ``watch`` is for wires that can leave a body before its end.
 
         Raises:
             WireFault: no usable answer came before the deadline.
         """
         deadline = time.monotonic() + self.limits.seconds
         connection = self._take(deadline)
+        connection.watch = watch
         try:
             response = connection.exchange(request.method, path, request.headers, request.body, deadline)
         except BaseException:
@@ -208,10 +222,13 @@ class Wire:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return Connection(self.origin, self.limits, deadline)
+                return self._connect(deadline)
             if connection.is_idle():
                 return connection
             connection.close()
+
+    def _connect(self, deadline: float) -> Connection:
+        return Connection(self.origin, self.limits, deadline)
 
     def close(self) -> None:
         """Close all idle connections."""

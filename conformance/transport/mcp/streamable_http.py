@@ -20,9 +20,9 @@ from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.revisions import STATELESS, opening_frames
 from conformance.transport.mcp.sse import EventReader
 from conformance.transport.mcp.streaming import StreamingWire
-from conformance.transport.prepared import BodyWatch, Finish
-from conformance.transport.rest import RATE_LIMIT_SECONDS, RATE_LIMIT_TRIES, retry_after
-from conformance.transport.wire import Origin, WireFault, WireLimits
+from conformance.transport.patience import patiently
+from conformance.transport.prepared import Finish
+from conformance.transport.wire import BodyWatch, Origin, WireFault, WireLimits
 
 _MOST_MESSAGES: Final = 10_000
 """How many messages one answer may hold: each takes far more room than its bytes."""
@@ -131,18 +131,7 @@ class HttpChannel:
 
     def send(self, outgoing: Outgoing) -> Received:
         """Send one message. A 429 is waited for as Retry-After says, a bounded number of times."""
-        waited = 0.0
-        for attempt in range(RATE_LIMIT_TRIES):
-            received = self._send(outgoing)
-            response = received.exchange.response
-            if response is None or response.status != 429 or attempt == RATE_LIMIT_TRIES - 1:
-                break
-            pause = min(retry_after(response), RATE_LIMIT_SECONDS)
-            waited += pause
-            if waited > RATE_LIMIT_SECONDS:
-                break
-            time.sleep(pause)
-        return received
+        return patiently(lambda: self._send(outgoing), lambda received: received.exchange)
 
     def send_together(self, outgoing: Sequence[Outgoing], start: Callable[[], None]) -> list[Received]:
         """Send all messages at the same time, each over a connection of its own."""
@@ -165,7 +154,7 @@ class HttpChannel:
         request = Request("DELETE", self._url, (*headers, ("MCP-Protocol-Version", self.revision)), b"")
         self.session_id, self._is_open = None, False
         try:
-            self._wire.send_watched(request, self._path, _Answers(None))
+            self._wire.send(request, self._path, _Answers(None))
         except WireFault:
             return
 
@@ -192,7 +181,7 @@ class HttpChannel:
         response: Response | None = None
         failure: Failure | None = None
         try:
-            response = self._wire.send_watched(prepared.request, self._path, prepared.watch)
+            response = self._wire.send(prepared.request, self._path, prepared.watch)
         except WireFault as fault:
             failure = fault.failure
         received = prepared.finish(response, failure, time.perf_counter() - started)

@@ -7,10 +7,10 @@ from typing import Final
 
 import h11
 
-from conformance.transport.exchange import Request, Response
-from conformance.transport.prepared import BodyWatch
+from conformance.transport.exchange import Response
 from conformance.transport.wire import (
     READ_SIZE,
+    BodyWatch,
     Connection,
     Wire,
     WireFault,
@@ -27,46 +27,14 @@ _INTERIM_BYTES: Final = 1024
 
 
 class StreamingWire(Wire):
-    """A wire that can stop reading when a watch has seen enough."""
+    """A wire that stops reading when a watch has seen enough; what arrived of the body until then counts."""
 
-    def send_watched(self, request: Request, path: str, watch: BodyWatch) -> Response:
-        """Send ``request`` as ``send`` does; what arrived of the body counts once the watch has seen enough.
-
-        Raises:
-            WireFault: no usable answer came before the deadline.
-        """
-        deadline = time.monotonic() + self.limits.seconds
-        connection = self._take_watched(deadline, watch)
-        try:
-            response = connection.exchange(request.method, path, request.headers, request.body, deadline)
-        except BaseException:
-            connection.close()
-            raise
-        if connection.reusable():
-            with self._lock:
-                self._idle.append(connection)
-        else:
-            connection.close()
-        return response
-
-    def _take_watched(self, deadline: float, watch: BodyWatch) -> WatchedConnection:
-        while True:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                connection = WatchedConnection(self.origin, self.limits, deadline)
-            elif not connection.is_idle():
-                connection.close()
-                continue
-            assert isinstance(connection, WatchedConnection)
-            connection.watch = watch
-            return connection
+    def _connect(self, deadline: float) -> Connection:
+        return WatchedConnection(self.origin, self.limits, deadline)
 
 
 class WatchedConnection(Connection):
     """A kept-alive connection that shows each answer to a watch while reading it."""
-
-    watch: BodyWatch | None = None
 
     def _read(self, deadline: float) -> Response:
         if self.watch is None:
