@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import datetime
 import gc
 import secrets
 import shlex
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
+from conformance.case_selection import belongs, is_check
 from conformance.contract import Contract, load_contract
 from conformance.coverage_summary import OperationCoverage, summarise
 from conformance.embedded import EmbeddedServer, start_reference_server
-from conformance.embedded_target import embedded_at
-from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem, nearest
+from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem
 from conformance.judge.finding import NonConformance
 from conformance.judge.self_proof import prove
 from conformance.ledger import CaseOutcome, CaseRecord, Ledger, finding_to_json
@@ -32,16 +29,15 @@ from conformance.report.json_report import report_document, write_report
 from conformance.report.terminal import header_lines, print_summary
 from conformance.requirements import Registry, RequirementSet, load_registry
 from conformance.run import RunFacts
+from conformance.run_setup import check_waivers, prepare_folder, reached, target_of_run, told_to
 from conformance.session import RunSettings, Session, open_control
-from conformance.target import TRANSPORTS, Target, TargetOptions
-from conformance.target_file import known_transport, resolve_target, speaking
+from conformance.target import Target, TargetOptions
 from conformance.verdict import Verdict, decide, exit_status
 
 CONTRACT = pytest.StashKey[Contract]()
 SESSION = pytest.StashKey[Session]()
 RECORDER = pytest.StashKey[Recorder]()
 
-_CHECKS = Path(__file__).resolve().parent / "checks"
 _SEED_LIMIT = 2**32
 # A run makes and drops values by the million, hardly any of them in cycles: looking for those takes a twentieth of it.
 _COLLECT_RARELY = (100_000, 20, 5)
@@ -52,31 +48,20 @@ _STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class WorkerInput:
-    """What the controller tells a worker process beyond the command line."""
-
-    worker: str
-    seed: int
-    url: str
-    command: str
-    control_url: str
-
-
 def register(config: pytest.Config, options: TargetOptions) -> None:
     """Set up a run in this process: the only one, the controller, or a worker.
 
     Raises:
         pytest.UsageError: an option or the target file is wrong.
     """
-    told = _told(config)
+    told = told_to(config)
     try:
         contract = load_contract(config.option.contract_dir)
         registry = load_registry(contract)
-        target = _target(options, contract, told)
-        _check_waivers(target, registry)
+        target = target_of_run(options, contract, told)
+        check_waivers(target, registry)
         if config.option.report_dir and told is None and not config.option.collectonly:
-            _prepare_folder(config.option.report_dir)
+            prepare_folder(config.option.report_dir)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     seed = config.option.conformance_seed
@@ -93,61 +78,6 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
     config.pluginmanager.register(run, "conformance-run")
     if config.pluginmanager.hasplugin("xdist") and told is None:
         config.pluginmanager.register(_Controller(run), "conformance-controller")
-
-
-def _told(config: pytest.Config) -> WorkerInput | None:
-    values: dict[str, Any] | None = getattr(config, "workerinput", None)
-    return None if values is None else WorkerInput(worker=values["workerid"], **values["conformance"])
-
-
-def _target(options: TargetOptions, contract: Contract, told: WorkerInput | None) -> Target:
-    if options.given:
-        return resolve_target(options, tuple(operation.name for operation in contract.operations))
-    if options.control_url is not None:
-        raise UsageProblem("--control-url is given without a target", "command line", "Give --target-url too.")
-    transport = known_transport(options.transport, "--transport") if options.transport else "rest"
-    embedded = speaking(Target(transport, embedded=True), options.mcp_revision)
-    if told is None:
-        return embedded
-    return embedded_at(embedded, told.url, told.control_url, told.url, told.command)
-
-
-def _reached(target: Target, server: EmbeddedServer) -> Target:
-    """Return the embedded target with the address at which it has just begun to answer."""
-    try:
-        return embedded_at(target, server.url, server.control_url, server.mcp_url, server.stdio_command)
-    except CouldNotRun:
-        server.stop()
-        raise
-
-
-def _prepare_folder(folder: Path) -> None:
-    """Make the folder of the report, without the report of an earlier run: one that cannot start leaves none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.json").unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageProblem(
-            f"{folder} cannot be written to ({reason})", "--report-dir", "Name another folder."
-        ) from None
-
-
-def _check_waivers(target: Target, registry: Registry) -> None:
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    for waiver in target.waivers:
-        where = f"waiver of {waiver.requirement}"
-        requirement = registry.by_id.get(waiver.requirement)
-        if requirement is None:
-            raise UsageProblem("no such requirement", where, nearest(waiver.requirement, registry.by_id))
-        if requirement.basis != "derived":
-            raise UsageProblem(
-                f"it stands on the contract itself ({requirement.basis})", where, "Only derived ones can be waived."
-            )
-        if not waiver.reason.strip() or not waiver.owner.strip():
-            raise UsageProblem("the reason or the owner is empty", where, "Write both.")
-        if waiver.until < today:
-            raise UsageProblem(f"it ended on {waiver.until}", where, "Repair the server, or agree on a new date.")
 
 
 class ConformanceRun:
@@ -199,7 +129,7 @@ class ConformanceRun:
             prove(self.contract)
             if self.target.embedded:
                 self.embedded = start_reference_server(*(["--nursery"] if self.target.transport == "mcp-stdio" else []))
-                self.target = _reached(self.target, self.embedded)
+                self.target = reached(self.target, self.embedded)
         control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)
         self.config.stash[SESSION] = self.session
@@ -242,35 +172,28 @@ class ConformanceRun:
         """Say what is tested, against what, and how to repeat it."""
         return header_lines(self.facts) if self.session else []
 
+    def _belongs(self, item: pytest.Item) -> bool:
+        return belongs(item, self.registry, self.target.transport, self.settings.profile)
+
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count the suite's own cases that the user leaves out, and not those that are no part of such a run."""
-        is_quick = self.settings.profile == "quick"
-        self.deselected += sum(
-            _is_check(item)
-            and self.target.transport in self._transports(item)
-            and not (is_quick and item.get_closest_marker("thorough"))
-            for item in items
-        )
+        self.deselected += sum(is_check(item) and self._belongs(item) for item in items)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out the cases that make no sense over the transport of the run."""
-        kept: list[pytest.Item] = []
-        elsewhere: list[pytest.Item] = []
-        for item in items:
-            is_elsewhere = _is_check(item) and self.target.transport not in self._transports(item)
-            (elsewhere if is_elsewhere else kept).append(item)
-        if elsewhere:
-            items[:] = kept
-            self.config.hook.pytest_deselected(items=elsewhere)
+        """Leave out the cases that are no part of such a run."""
+        others = [item for item in items if not self._belongs(item)]
+        if others:
+            items[:] = [item for item in items if self._belongs(item)]
+            self.config.hook.pytest_deselected(items=others)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the suite's own cases that are to be executed."""
-        self.selected = sum(_is_check(item) for item in session.items)
+        self.selected = sum(is_check(item) for item in session.items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip, as not assessed, what this target's tier or transport cannot show."""
-        if not _is_check(item) or self.session is None:
+        if not is_check(item) or self.session is None:
             return
         self.config.stash[RECORDER].clear()
         item.stash[_EXCHANGES_BEFORE] = self.session.exchanges
@@ -280,25 +203,20 @@ class ConformanceRun:
         if lack:
             pytest.skip(lack)
 
-    def _transports(self, item: pytest.Item) -> set[str]:
-        """Return over which transports a case makes sense: those of its first requirement and of its own marks."""
-        first = next((str(mark.args[0]) for mark in item.iter_markers("requirement")), "")
-        requirement = self.registry.by_id.get(first)
-        transports: set[str] = set(requirement.transports) if requirement else set(TRANSPORTS)
-        for mark in item.iter_markers("over"):
-            transports &= set(mark.args)
-        return transports
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach to the report what the case came to, so that it reaches the controller from any worker."""
         report = yield
-        if not _is_check(item) or self.session is None or (report.when != "call" and report.passed):
+        if not is_check(item) or self.session is None or (report.when != "call" and report.passed):
             return report
         record = self._record(item, call, report)
-        setattr(report, _ATTRIBUTE, self.redaction.value(record.to_json()))
+        values = record.to_json()
+        for name in ("reason", "findings", "freedoms"):
+            # Whatever a target has said stands in one of these.
+            values[name] = self.redaction.value(values[name])
+        setattr(report, _ATTRIBUTE, values)
         if record.outcome in ("failed", "could not run"):
             assert call.excinfo is not None
             report.longrepr = self._shown(call.excinfo.value)
@@ -473,7 +391,3 @@ def _frozen_set(registry: Registry, contract: Contract) -> RequirementSet:
         if frozen.version == contract.version:
             return frozen
     return RequirementSet(contract.name, contract.version, frozenset(registry.by_id))
-
-
-def _is_check(item: pytest.Item) -> bool:
-    return item.path.is_relative_to(_CHECKS)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, strategies
+from hypothesis import strategies
 from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
@@ -26,8 +26,8 @@ from conformance.cases.conversations import (
     RunPlan,
     compose,
 )
+from conformance.cases.drawing import DrawingStopped, drawing
 from conformance.cases.texts import TimestampStyle, new_marker
-from conformance.errors import CouldNotRun
 from conformance.judge.finding import NonConformance
 
 STEPS: Final = 30
@@ -189,40 +189,21 @@ def worker_answer(document: Document, fresh: random.Random) -> dict[str, Any]:
     }
 
 
-class StoryStopped(BaseException):
-    """Leaves Hypothesis at once: there is nothing to shrink when the target is gone."""
-
-    def __init__(self, problem: CouldNotRun) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-
 def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) -> None:
     """Tell about ``count`` full stories, the same for the same seed; raise what the shortest failing one raises.
 
-    A rule of the machine raises ``StoryStopped`` for what is no finding. A target that fails once and then no more is
+    A rule of the machine raises ``DrawingStopped`` for what is no finding. A target that fails once and then no more is
     judged by what it did: the last finding stands.
 
     Raises:
         CouldNotRun: the target or its test control is gone.
         NonConformance: a story went as it must not.
     """
-    settings = hypothesis.settings(
-        max_examples=_LOT,
-        stateful_step_count=STEPS,
-        database=None,
-        deadline=None,
-        # Stories talk to a server: slow ones are what is expected here.
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, Phase.shrink],
-        print_blob=False,
-        verbosity=hypothesis.Verbosity.quiet,
-        report_multiple_bugs=False,
-    )
+    settings = drawing(max_examples=_LOT, stateful_step_count=STEPS)
     try:
         for lot in range(-(-count // _STORIES_OF_A_LOT)):
             run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=settings)
-    except StoryStopped as stop:
+    except DrawingStopped as stop:
         raise stop.problem from None
     except FlakyFailure as flaky:
         found = [each for each in flaky.exceptions if isinstance(each, NonConformance)]

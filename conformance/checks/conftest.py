@@ -19,14 +19,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(argument, list(factory(metafunc.config.stash[CONTRACT])))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the thorough cases out of the profile ``quick``."""
-    if config.option.conformance_profile == "quick":
-        thorough = [item for item in items if item.get_closest_marker("thorough") is not None]
-        items[:] = [item for item in items if item.get_closest_marker("thorough") is None]
-        config.hook.pytest_deselected(items=thorough)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Judge, once a check has passed, what the canary watch saw in the exchanges of its case."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from conformance.cases.stories import PLANS, Step, StoryStopped, run_stories, steps
+from conformance.cases.drawing import DrawingStopped
+from conformance.cases.stories import PLANS, Step, run_stories, steps
 from conformance.checks.declare import case, cases, needs, requirement
 from conformance.checks.documents import AGREEMENT_REQUIREMENTS, SHAPE_REQUIREMENTS
 from conformance.checks.storytelling import Teller
@@ -157,7 +158,7 @@ def _machine(session: Session, record: Recorder) -> type[RuleBasedStateMachine]:
             try:
                 self.teller.take(step)
             except CouldNotRun as problem:
-                raise StoryStopped(problem) from None
+                raise DrawingStopped(problem) from None
 
         def teardown(self) -> None:
             """Note the choices that the target took in this story, each once."""

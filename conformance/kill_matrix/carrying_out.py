@@ -22,6 +22,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 import conformance.checks
+from conformance.case_selection import belongs
 from conformance.embedded_target import embedded_at
 from conformance.errors import SuiteFault
 from conformance.kill_matrix.stdio_children import StdioChildren, stdio_children
@@ -148,8 +149,7 @@ def _try(session: pytest.Session, cases: Sequence[pytest.Item], trial: Trial) ->
         addresses = stack.enter_context(running(settings))
         prepared = _prepare(run, trial, addresses, children)
         stack.callback(prepared.close)
-        items = list(cases)
-        run.pytest_collection_modifyitems(items)
+        items = [item for item in cases if belongs(item, run.registry, trial.transport, trial.profile)]
         return _judged(trial, _records(prepared, _in_order(items, trial)), prepared, reached)
 
 
@@ -173,10 +173,9 @@ def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, children: 
 
 
 def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
-    """Return the cases of the profile, those of what the fault breaks first unless the natural order is asked for."""
-    kept = [item for item in items if trial.profile != "quick" or item.get_closest_marker("thorough") is None]
+    """Return the cases, those of what the fault breaks first unless the natural order is asked for."""
     if trial.natural or trial.kind != "fault":
-        return kept
+        return list(items)
     breaks = set(faults()[trial.name].breaks)
 
     def rank(item: pytest.Item) -> int:
@@ -185,7 +184,7 @@ def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
             return 0
         return 1 if any(breaks & set(args) for args in tested) else 2
 
-    return sorted(kept, key=rank)
+    return sorted(items, key=rank)
 
 
 def _records(session: Session, items: Sequence[pytest.Item]) -> Iterator[CaseRecord]:

@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from made_answers import CONTRACT, answer, exchange
 
 from conformance.cases.conversations import LARGEST_INTEGER, markers
+from conformance.cases.drawing import DrawingStopped
 from conformance.cases.stories import (
     PLANS,
     REVISIONS,
     WAITS,
-    StoryStopped,
     clock_after,
     run_stories,
     story_document,
@@ -110,7 +110,7 @@ def test_a_target_that_is_gone_ends_the_stories_at_once() -> None:
         @rule()
         def step(self) -> None:
             told.append(1)
-            raise StoryStopped(CouldNotRun("gone", "start it"))
+            raise DrawingStopped(CouldNotRun("gone", "start it"))
 
     with pytest.raises(CouldNotRun, match="gone"):
         run_stories(Machine, seed=1, count=5)

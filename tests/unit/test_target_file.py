@@ -10,7 +10,7 @@ from made_answers import CONTRACT
 
 from conformance.errors import UsageProblem
 from conformance.requirements import load_registry
-from conformance.run_plugin import _check_waivers
+from conformance.run_setup import check_waivers
 from conformance.target import Implementation, PreparedRun, Secret, Target, TargetOptions, Waiver
 from conformance.target_file import resolve_target
 
@@ -274,11 +274,11 @@ LATER = datetime.date(2999, 1, 1)
 def test_a_waiver_that_does_not_hold_is_a_usage_problem(waiver: Waiver, message: str) -> None:
     """Only a derived requirement can be waived, with a reason and an owner, until a day to come."""
     with pytest.raises(UsageProblem) as caught:
-        _check_waivers(Target("rest", url="http://h", waivers=(waiver,)), REGISTRY)
+        check_waivers(Target("rest", url="http://h", waivers=(waiver,)), REGISTRY)
     assert message in str(caught.value)
 
 
 def test_a_waiver_holds_until_the_end_of_its_day() -> None:
     """The last day is part of it."""
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    _check_waivers(Target("rest", url="http://h", waivers=(Waiver(DERIVED, "r", "o", today),)), REGISTRY)
+    check_waivers(Target("rest", url="http://h", waivers=(Waiver(DERIVED, "r", "o", today),)), REGISTRY)
