@@ -11,18 +11,18 @@ from conformance.errors import CouldNotRun
 
 
 def drawing(**more: Any) -> hypothesis.settings:
-    """Return the settings of everything that is drawn; ``more`` are those of Hypothesis that the caller adds."""
-    return hypothesis.settings(
-        database=None,
-        deadline=None,
+    """Return the settings of everything that is drawn; ``more`` are those that the caller adds or changes."""
+    usual: dict[str, Any] = {
+        "database": None,
+        "deadline": None,
         # What is drawn talks to a server: slow examples and a shared session are what is expected here.
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, Phase.shrink],
-        print_blob=False,
-        verbosity=hypothesis.Verbosity.quiet,
-        report_multiple_bugs=False,
-        **more,
-    )
+        "suppress_health_check": list(HealthCheck),
+        "phases": [Phase.generate, Phase.shrink],
+        "print_blob": False,
+        "verbosity": hypothesis.Verbosity.quiet,
+        "report_multiple_bugs": False,
+    }
+    return hypothesis.settings(**(usual | more))
 
 
 class DrawingStopped(BaseException):

@@ -19,10 +19,11 @@ import hypothesis
 import requests
 import schemathesis
 import schemathesis.checks
-from hypothesis import HealthCheck, Phase
+from hypothesis import Phase
 from schemathesis import Case, GenerationMode
 from schemathesis.core.failures import FailureGroup
 
+from conformance.cases.drawing import drawing
 from conformance.contract import Contract, Operation
 from conformance.openapi.binding import rest_document
 from conformance.transport.exchange import ErrorKind, Exchange
@@ -105,15 +106,7 @@ class SecondEngine:
         found: dict[tuple[bytes, str | None], Case[Any]] = {}
 
         @hypothesis.seed(seed)
-        @hypothesis.settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-            print_blob=False,
-            verbosity=hypothesis.Verbosity.quiet,
-        )
+        @drawing(max_examples=count, phases=[Phase.generate])
         @hypothesis.given(strategy)
         def draw(case: Case[Any]) -> None:
             found.setdefault((SecondEngine.text(case), case.headers.get(_HEADER)), case)
