@@ -107,7 +107,7 @@ class ResultJudge:
             value = decode(answer.result)
         except DecodeFault as fault:
             finding = Finding(
-                "OUTPUT-WELL-FORMED",
+                "OUTPUT-WELL-FORMED" if answer.result else answer.absence,
                 operation.name,
                 f"The result is not strict JSON: {fault.rule.replace('-', ' ')}",
                 f"byte {fault.offset}",

@@ -26,7 +26,7 @@ from conformance.case_selection import belongs
 from conformance.embedded_target import embedded_at
 from conformance.errors import SuiteFault
 from conformance.kill_matrix.stdio_children import StdioChildren, stdio_children
-from conformance.kill_matrix.trials import Result, Trial, read_result
+from conformance.kill_matrix.trials import Outcome, Result, Trial, read_result
 from conformance.ledger import CaseRecord, Ledger
 from conformance.reference.catalogue import build, faults
 from conformance.reference.faults.family import Fault
@@ -218,13 +218,13 @@ def _judged(trial: Trial, records: Iterator[CaseRecord], session: Session, reach
     seconds = time.perf_counter() - started
     first, case = next(iter(others.items()), ("", ""))
     if trial.kind != "fault":
-        outcome = "false alarm" if others else "conforms"
+        outcome: Outcome = "false alarm" if others else "conforms"
     elif trial.transport != "mcp-stdio" and not reached:
         # What happens in a child process cannot be seen from here.
         outcome = "void"
     else:
         outcome = "wrong reason" if others else "survived"
-    return Result(trial, outcome, first, case, seconds, session.exchanges, tuple(others))  # type: ignore[arg-type]
+    return Result(trial, outcome, first, case, seconds, session.exchanges, tuple(others))
 
 
 def _watch(fault: Fault, reached: set[str]) -> None:

@@ -129,6 +129,11 @@ class Answer:
         """The requirement that is broken where the outcome is neither a success nor a refusal."""
         return "HTTP-SUCCESS-STATUS" if self.outcome == "unexpected" else "HTTP-NO-SERVER-ERROR"
 
+    @property
+    def absence(self) -> str:
+        """The requirement that a success without a result breaks."""
+        return "OUTPUT-WELL-FORMED"
+
 
 Observer = Callable[[Exchange], None]
 

@@ -506,7 +506,6 @@ def _output_dialect_replaced(schema: Result) -> None:
     "discovery-structured-only-with-switch",
     "DISCOVERY-RESULTS-EITHER-WAY",
     "PROTOCOL-STRUCTURED-CONTENT",
-    "OUTPUT-WELL-FORMED",
     observable="a call without the switch",
 )
 class StructuredOnlyWithSwitch(McpBinding):

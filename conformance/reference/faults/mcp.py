@@ -57,7 +57,6 @@ def _kind(result: Result) -> str:
 @family.part(
     "mcp-status-without-structured-content",
     "PROTOCOL-STRUCTURED-CONTENT",
-    "OUTPUT-WELL-FORMED",
     observable="a run's status over MCP",
     reports=("https://github.com/routecraftjs/routecraft/issues/408",),
 )
@@ -72,7 +71,6 @@ class StatusWithoutStructuredContent(_Finished):
 @family.part(
     "mcp-archived-as-text",
     "PROTOCOL-STRUCTURED-CONTENT",
-    "OUTPUT-WELL-FORMED",
     observable="an archived conversation over MCP",
 )
 class ArchivedAsText(_Finished):

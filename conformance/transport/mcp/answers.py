@@ -45,6 +45,11 @@ class McpAnswer(Answer):
         return self.broken
 
     @property
+    def absence(self) -> str:
+        """The requirement that a success without a result breaks."""
+        return "PROTOCOL-STRUCTURED-CONTENT"
+
+    @property
     def status(self) -> str:
         """The answer in a few words, for sentences."""
         return self.words
