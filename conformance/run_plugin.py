@@ -39,8 +39,8 @@ SESSION = pytest.StashKey[Session]()
 RECORDER = pytest.StashKey[Recorder]()
 
 _SEED_LIMIT = 2**32
-# A run makes and drops values by the million, hardly any of them in cycles: looking for those takes a twentieth of it.
-_COLLECT_RARELY = (100_000, 20, 5)
+# A run makes and drops values by the million, hardly any in cycles. Rarer still and memory grows with the examples.
+_COLLECT_RARELY = (50_000, 5, 2)
 _STATUS_WORDS: dict[CaseOutcome, tuple[str, str]] = {
     "failed": ("F", "NONCONFORMING"),
     "not assessed": ("n", "NOT ASSESSED"),
