@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.canaries import markers_in
 from conformance.cases.conversations import DAY, MINUTE, STATUSES, WITH_QUESTION, Document, RunPlan, markers
 from conformance.cases.json_text import encode
 from conformance.cases.texts import UTC_MILLISECONDS, TimestampStyle
@@ -35,6 +34,7 @@ from conformance.checks.withholding import (
 from conformance.contract import Contract, Operation
 from conformance.judge.finding import Finding, must_hold
 from conformance.judge.formats import parse_instant
+from conformance.judge.markers import markers_in
 from conformance.judge.outcome import answered, succeeded
 from conformance.recorder import Recorder
 from conformance.session import Session

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.canaries import markers_in
 from conformance.canary_places import places
 from conformance.cases.conversations import DAY, MINUTE, markers, title_markers
 from conformance.cases.json_text import encode
@@ -20,6 +19,7 @@ from conformance.checks.withholding import each_once, expiring, needed, operatio
 from conformance.contract import Contract, Operation
 from conformance.control.interface import AccessState
 from conformance.judge.finding import Finding, must_hold
+from conformance.judge.markers import markers_in
 from conformance.judge.outcome import answered, refused, succeeded
 from conformance.recorder import Recorder
 from conformance.session import Session

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.canaries import markers_in
 from conformance.canary_places import places
 from conformance.cases.conversations import DAY, MINUTE, markers, title_markers
 from conformance.cases.json_text import encode
@@ -22,6 +21,7 @@ from conformance.contract import Contract, Operation
 from conformance.control.interface import AccessState
 from conformance.errors import SuiteFault
 from conformance.judge.finding import Finding, must_hold
+from conformance.judge.markers import markers_in
 from conformance.judge.outcome import answered, succeeded
 from conformance.session import Session
 from conformance.stage import Scene, fresh_uuid

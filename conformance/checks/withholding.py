@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.canaries import markers_in
 from conformance.cases.conversations import DAY, Document, Plan, RunPlan, compose
 from conformance.cases.texts import MARKER, UTC_MILLISECONDS, TimestampStyle, timestamp
 from conformance.checks.steps import call
@@ -21,6 +20,7 @@ from conformance.errors import SuiteFault
 from conformance.judge.comparison import differences
 from conformance.judge.finding import Finding
 from conformance.judge.formats import parse_instant
+from conformance.judge.markers import markers_in
 from conformance.judge.outcome import answered, succeeded
 from conformance.judge.result import Judged
 from conformance.recorder import Recorder

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from conformance.judge.formats import parse_instant
 from conformance.judge.json_values import pointer
@@ -152,13 +152,13 @@ def _membership(
 
 
 def _window(entity: Mapping[str, Any], place: tuple[str | int, ...], hours: float) -> Iterator[Breach]:
-    created, expires = _instant(entity["created_at"]), _instant(entity["expires_at"])
-    if expires < created:
+    wrong = _wrong_window(entity["created_at"], entity["expires_at"], hours)
+    if wrong == "order":
         yield (
             "IDENTITY-TIME-ORDER", "Something expires before it was created",
             pointer((*place, "expires_at")), f"not before {entity['created_at']}", entity["expires_at"],
         )  # fmt: skip
-    elif expires - created > hours * 3600:
+    elif wrong == "window":
         yield (
             "IDENTITY-TIME-WINDOW", "Something stays available for longer than the retention allows",
             pointer((*place, "expires_at")), f"at most {hours} h after {entity['created_at']}", entity["expires_at"],
@@ -166,7 +166,12 @@ def _window(entity: Mapping[str, Any], place: tuple[str | int, ...], hours: floa
 
 
 # The times of one conversation come back with every read of it.
-_instant = lru_cache(maxsize=4096)(parse_instant)
+@lru_cache(maxsize=8192)
+def _wrong_window(created_at: str, expires_at: str, hours: float) -> Literal["order", "window"] | None:
+    lasts = parse_instant(expires_at) - parse_instant(created_at)
+    if lasts < 0:
+        return "order"
+    return "window" if lasts > hours * 3600 else None
 
 
 def _unique(entries: list[Mapping[str, Any]], name: str) -> Iterator[Breach]:

@@ -26,7 +26,7 @@ from conformance.transport.wire import WireFault, as_wire_fault
 
 Release: TypeAlias = Literal["barrier", "last byte"]
 
-_SETTLE_SECONDS: Final = 0.005
+_SETTLE_SECONDS: Final = 0.002
 _BARRIER_SECONDS: Final = 30.0
 
 
