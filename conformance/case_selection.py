@@ -1,4 +1,4 @@
-"""Which cases are part of a run: those that make sense over its transport, and that its profile does not leave out."""
+"""Which cases are part of a run, those that make sense over its transport and in its profile, and in which order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from conformance.requirements import Registry
 from conformance.target import TRANSPORTS
 
 _CHECKS = Path(__file__).resolve().parent / "checks"
+_SOONEST_FIRST = (
+    "authentication", "reads", "access", "archive", "revision", "replay", "late_results", "privacy", "http", "races",
+    "discovery", "protocol", "state_machine", "output", "expiry",
+)  # fmt: skip
+"""The checks that find most in a second come first, so that a developer hears soon; those not named come last."""
 
 
 def is_check(item: pytest.Item) -> bool:
@@ -23,6 +28,17 @@ def belongs(item: pytest.Item, registry: Registry, transport: str, profile: str)
         return True
     is_left_out = profile == "quick" and item.get_closest_marker("thorough") is not None
     return transport in _transports(item, registry) and not is_left_out
+
+
+def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the items with the suite's own cases in the order that tells soonest; all others keep their places."""
+    checks = iter(sorted(filter(is_check, items), key=_rank))
+    return [next(checks) if is_check(item) else item for item in items]
+
+
+def _rank(item: pytest.Item) -> int:
+    name = item.path.stem.removeprefix("test_")
+    return next((rank for rank, first in enumerate(_SOONEST_FIRST) if name.startswith(first)), len(_SOONEST_FIRST))
 
 
 def _transports(item: pytest.Item, registry: Registry) -> set[str]:

@@ -13,7 +13,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
-from conformance.case_selection import belongs, is_check
+from conformance.case_selection import belongs, in_order, is_check
 from conformance.contract import Contract, load_contract
 from conformance.coverage_summary import OperationCoverage, summarise
 from conformance.embedded import EmbeddedServer, start_reference_server
@@ -180,11 +180,12 @@ class ConformanceRun:
         self.deselected += sum(is_check(item) and self._belongs(item) for item in items)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out the cases that are no part of such a run."""
+        """Leave out the cases that are no part of such a run, and put the others in order."""
         others = [item for item in items if not self._belongs(item)]
         if others:
             items[:] = [item for item in items if self._belongs(item)]
             self.config.hook.pytest_deselected(items=others)
+        items[:] = in_order(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the suite's own cases that are to be executed."""

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import json
 import os
 import select
 import shlex
+import shutil
 import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any, Final, NoReturn
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 import conformance.checks
-from conformance.case_selection import belongs
+from conformance.case_selection import belongs, in_order
 from conformance.embedded_target import embedded_at
 from conformance.errors import SuiteFault
-from conformance.kill_matrix.stdio_children import StdioChildren, stdio_children
+from conformance.kill_matrix.stdio_children import stdio_command
 from conformance.kill_matrix.trials import Outcome, Result, Trial, read_result
 from conformance.ledger import CaseRecord, Ledger
 from conformance.reference.catalogue import build, faults
 from conformance.reference.faults.family import Fault
 from conformance.reference.mcp.stdio import load
 from conformance.reference.server import Addresses, Settings, running
+from conformance.requirements import Registry
 from conformance.run_plugin import SESSION, ConformanceRun
 from conformance.session import RunSettings, Session, open_control
 from conformance.target import Entry, Target
@@ -47,11 +52,14 @@ def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], 
     Raises:
         SuiteFault: the checks cannot be collected.
     """
-    loop = _Loop(list(trials), processes, keep)
+    # Nobody reads tracebacks here, and the long ones take most of a trial's time.
     options = ["--collect-only", "--capture=no", "--seed=0", "-c", os.devnull, f"--rootdir={_CHECKS.parent.parent}"]
     for plugin in ("terminal", "cacheprovider", "schemathesis"):
         options += ["-p", f"no:{plugin}"]
-    status = pytest.main([*options, str(_CHECKS)], [loop])
+    # A socket's address must be short, so this is not the system's folder for temporary files.
+    with TemporaryDirectory(prefix="km-", dir="/tmp") as folder:
+        loop = _Loop(list(trials), processes, keep, Path(folder))
+        status = pytest.main([*options, str(_CHECKS)], [loop])
     if status != pytest.ExitCode.OK:
         raise SuiteFault(f"the checks could not be collected (pytest ended with status {int(status)})")
 
@@ -59,6 +67,7 @@ def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], 
 @dataclass
 class _Child:
     process: int
+    folder: Path
     pipe: int
     trial: Trial
     deadline: float
@@ -68,10 +77,11 @@ class _Child:
 class _Loop:
     """Takes the place of pytest's own loop over the cases."""
 
-    def __init__(self, trials: Sequence[Trial], processes: int, keep: Callable[[Result], None]) -> None:
+    def __init__(self, trials: Sequence[Trial], processes: int, keep: Callable[[Result], None], folder: Path) -> None:
         self._waiting = list(reversed(trials))
         self._processes = processes
         self._keep = keep
+        self._folder = folder
         self._cases: list[pytest.Item] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -86,10 +96,21 @@ class _Loop:
             # What takes long is loaded once, before the forks.
             load()
             importlib.import_module("conformance.reference.mcp.hosting")
+        run = session.config.pluginmanager.get_plugin("conformance-run")
+        if not isinstance(run, ConformanceRun):
+            raise SuiteFault("the checks were collected without the conformance plugin")
+        session.config.option.collectonly = False
+        # Nobody reads tracebacks here, and the long ones would take most of a trial's time.
+        session.config.option.tbstyle = "native"
+        chosen = _Chosen(in_order(self._cases), run.registry)
+        for transport, profile in {(trial.transport, trial.profile) for trial in self._waiting}:
+            chosen.of(transport, profile)
+        # What is not collected is not written to, and so stays shared with the children.
+        gc.freeze()
         children: dict[int, _Child] = {}
         while self._waiting or children:
             while self._waiting and len(children) < self._processes:
-                child = self._fork(session, self._waiting.pop())
+                child = self._fork(run, chosen, self._waiting.pop())
                 children[child.pipe] = child
             soonest = min(child.deadline for child in children.values())
             readable, _, _ = select.select(list(children), [], [], max(0.0, soonest - time.monotonic()))
@@ -101,23 +122,29 @@ class _Loop:
             for child in [each for each in children.values() if each.deadline <= time.monotonic()]:
                 with suppress(ProcessLookupError):
                     os.killpg(child.process, signal.SIGKILL)
+        # Here nothing was executed, and nothing was to be.
+        session.config.option.collectonly = True
         return True
 
-    def _fork(self, session: pytest.Session, trial: Trial) -> _Child:
+    def _fork(self, run: ConformanceRun, chosen: _Chosen, trial: Trial) -> _Child:
+        folder = Path(mkdtemp(dir=self._folder))
         reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
             os.setsid()
             os.close(reading)
-            try:
-                result = _try(session, self._cases, trial)
-            except BaseException:  # noqa: BLE001  the parent is told of whatever it was
-                result = Result(trial, "error", detail=traceback.format_exc())
-            with suppress(OSError):
+
+            def tell(result: Result) -> NoReturn:
+                # Nothing is tidied up: servers take their time to stop, and the parent ends the whole group.
                 os.write(writing, json.dumps(result.to_json()).encode())
-            os._exit(0)
+                os._exit(0)
+
+            try:
+                _try(run, chosen, trial, folder, tell)
+            except BaseException:  # noqa: BLE001  the parent is told of whatever it was
+                tell(Result(trial, "error", detail=traceback.format_exc()))
         os.close(writing)
-        return _Child(process, reading, trial, time.monotonic() + _LONGEST_SECONDS, bytearray())
+        return _Child(process, folder, reading, trial, time.monotonic() + _LONGEST_SECONDS, bytearray())
 
 
 def _ended(child: _Child) -> Result:
@@ -126,65 +153,79 @@ def _ended(child: _Child) -> Result:
     # Whatever the trial has left behind, such as a nursery, ends with it.
     with suppress(ProcessLookupError):
         os.killpg(child.process, signal.SIGKILL)
+    shutil.rmtree(child.folder, ignore_errors=True)
     try:
         return read_result(json.loads(child.said))
     except ValueError:
         return Result(child.trial, "error", detail=f"no result within {_LONGEST_SECONDS:g} s, or the process died")
 
 
-def _try(session: pytest.Session, cases: Sequence[pytest.Item], trial: Trial) -> Result:
-    run = session.config.pluginmanager.get_plugin("conformance-run")
-    if not isinstance(run, ConformanceRun):
-        raise SuiteFault("the checks were collected without the conformance plugin")
-    session.config.option.collectonly = False
+class _Chosen:
+    """Which cases a trial takes, and in which order; worked out before the forks, once for all of them."""
+
+    def __init__(self, cases: Sequence[pytest.Item], registry: Registry) -> None:
+        self._cases = cases
+        self._registry = registry
+        self._tested = {case: [mark.args for mark in case.iter_markers("requirement")] for case in cases}
+        self._known: dict[tuple[str, str], list[pytest.Item]] = {}
+
+    def of(self, transport: str, profile: str) -> list[pytest.Item]:
+        """Return the cases of a run, in its order."""
+        if (transport, profile) not in self._known:
+            cases = [case for case in self._cases if belongs(case, self._registry, transport, profile)]
+            self._known[transport, profile] = cases
+        return self._known[transport, profile]
+
+    def first(self, breaks: AbstractSet[str], transport: str, profile: str) -> list[pytest.Item]:
+        """Return the same cases, those of what a fault breaks first."""
+
+        def rank(case: pytest.Item) -> int:
+            tested = self._tested[case]
+            if tested and tested[0][0] in breaks:
+                return 0
+            return 1 if any(not breaks.isdisjoint(arguments) for arguments in tested) else 2
+
+        return sorted(self.of(transport, profile), key=rank)
+
+
+def _try(
+    run: ConformanceRun, chosen: _Chosen, trial: Trial, folder: Path, tell: Callable[[Result], NoReturn]
+) -> NoReturn:
     reached: set[str] = set()
+    breaks: frozenset[str] = frozenset()
     if trial.kind == "fault":
-        _watch(faults()[trial.name], reached)
+        fault = faults()[trial.name]
+        breaks = frozenset(fault.breaks)
+        _watch(fault, reached)
         parts = build(fault=trial.name)
     else:
         parts = build(variant=trial.name or None)
-    with ExitStack() as stack:
-        children = stack.enter_context(stdio_children(_options_of(trial))) if trial.transport == "mcp-stdio" else None
-        settings = Settings(parts=parts, database=str(children.database) if children else None)
-        addresses = stack.enter_context(running(settings))
-        prepared = _prepare(run, trial, addresses, children)
-        stack.callback(prepared.close)
-        items = [item for item in cases if belongs(item, run.registry, trial.transport, trial.profile)]
-        return _judged(trial, _records(prepared, _in_order(items, trial)), prepared, reached)
+    database = folder / "state.sqlite"
+    command = stdio_command(folder, database, _options_of(trial)) if trial.transport == "mcp-stdio" else ()
+    with running(Settings(parts=parts, database=str(database))) as addresses:
+        session = _prepare(run, trial, addresses, command)
+        way = trial.transport, trial.profile
+        in_turn = trial.kind != "fault" or trial.natural
+        cases = chosen.of(*way) if in_turn else chosen.first(breaks, *way)
+        tell(_judged(trial, breaks, _records(session, cases), session, reached))
 
 
 def _options_of(trial: Trial) -> list[str]:
     return [f"--{trial.kind}", trial.name] if trial.name else []
 
 
-def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, children: StdioChildren | None) -> Session:
+def _prepare(run: ConformanceRun, trial: Trial, addresses: Addresses, command: Sequence[str]) -> Session:
     """Make the run one against this server."""
-    command = shlex.join(children.command) if children else ""
     # Beside MCP the server answers over plain HTTP too, so that the two can be compared.
     also = () if trial.transport == "rest" else (Entry("rest", addresses.target),)
     revision = faults()[trial.name].revision if trial.kind == "fault" else ""
     embedded = Target(trial.transport, embedded=True, also=also, mcp=McpBinding(revision=revision))
-    run.target = embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, command)
+    run.target = embedded_at(embedded, addresses.target, addresses.control, addresses.mcp, shlex.join(command))
     run.settings = RunSettings(trial.seed, trial.profile)
     run.ledger = Ledger()
     session = Session(run.contract, run.registry, run.target, run.settings, open_control(run.target))
     run.session = run.config.stash[SESSION] = session
     return session
-
-
-def _in_order(items: Sequence[pytest.Item], trial: Trial) -> list[pytest.Item]:
-    """Return the cases, those of what the fault breaks first unless the natural order is asked for."""
-    if trial.natural or trial.kind != "fault":
-        return list(items)
-    breaks = set(faults()[trial.name].breaks)
-
-    def rank(item: pytest.Item) -> int:
-        tested = [mark.args for mark in item.iter_markers("requirement")]
-        if tested and tested[0][0] in breaks:
-            return 0
-        return 1 if any(breaks & set(args) for args in tested) else 2
-
-    return sorted(items, key=rank)
 
 
 def _records(session: Session, items: Sequence[pytest.Item]) -> Iterator[CaseRecord]:
@@ -198,9 +239,10 @@ def _records(session: Session, items: Sequence[pytest.Item]) -> Iterator[CaseRec
             return
 
 
-def _judged(trial: Trial, records: Iterator[CaseRecord], session: Session, reached: set[str]) -> Result:
+def _judged(
+    trial: Trial, breaks: AbstractSet[str], records: Iterator[CaseRecord], session: Session, reached: AbstractSet[str]
+) -> Result:
     """Return what came of the trial: the first finding that counts ends it."""
-    breaks = frozenset(faults()[trial.name].breaks) if trial.kind == "fault" else frozenset()
     others: dict[str, str] = {}
     started = time.perf_counter()
     for record in records:

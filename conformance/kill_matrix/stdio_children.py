@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.reference import serve
@@ -19,44 +15,25 @@ from conformance.reference.mcp import door
 from conformance.reference.mcp.nursery import Nursery, take_over
 
 
-@dataclass(frozen=True)
-class StdioChildren:
-    """The file of the stored state that children serve on, and the command that fetches one of them."""
+def stdio_command(folder: Path, database: Path, options: Sequence[str]) -> tuple[str, ...]:
+    """Fork a nursery, and return the command that fetches one of its children; it ends with this process.
 
-    database: Path
-    command: tuple[str, ...]
-
-
-@contextmanager
-def stdio_children(options: Sequence[str]) -> Iterator[StdioChildren]:
-    """Fork a nursery for the length of a ``with`` block; ``options`` are further ones of ``serve``.
-
-    To be entered before this process has a second thread.
+    The children serve on ``database``; ``options`` are further ones of ``serve``. ``folder`` must have a short name.
+    To be called before this process has a second thread.
     """
-    # A socket's address must be short.
-    folder = Path(tempfile.mkdtemp(prefix="km-", dir="/tmp"))
-    database, address = folder / "state.sqlite", folder / "door"
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-            listener.bind(str(address))
-            listener.listen(128)
-            process, lifeline = _fork(listener, ["--stdio", "--database", str(database), *options])
-        try:
-            yield StdioChildren(database, (sys.executable, "-I", "-S", door.__file__, str(address)))
-        finally:
-            os.close(lifeline)
-            os.waitpid(process, 0)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    address = folder / "door"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(address))
+        listener.listen(128)
+        _fork(listener, ["--stdio", "--database", str(database), *options])
+    return sys.executable, "-I", "-S", door.__file__, str(address)
 
 
-def _fork(listener: socket.socket, options: Sequence[str]) -> tuple[int, int]:
-    """Return the nursery's process, and the descriptor whose closing ends it."""
-    reading, lifeline = os.pipe()
-    process = os.fork()
-    if process:
+def _fork(listener: socket.socket, options: Sequence[str]) -> None:
+    reading, lifeline = os.pipe()  # the nursery ends when this process has: nobody else has the other end
+    if os.fork():
         os.close(reading)
-        return process, lifeline
+        return
     status = 1
     try:
         os.close(lifeline)

@@ -108,7 +108,12 @@ class ConflictQuotesText(Service):
             raise Conflict(f"another revision of: {next(_questions(stored.document), '')}") from None
 
 
-@family.part("privacy-unknown-run-lists-text", "PRIVACY-ERROR-TEXT", observable="an unknown run of one's conversation")
+@family.part(
+    "privacy-unknown-run-lists-text",
+    "PRIVACY-ERROR-TEXT",
+    "PRIVACY-MCP-CONTENT",
+    observable="an unknown run of one's conversation",
+)
 class UnknownRunListsText(Service):
     """The refusal of an unknown run lists in capitals what was asked in the runs that there are."""
 
@@ -144,6 +149,7 @@ class WorkspaceMemberStatus(Service):
     "PRIVACY-BODY",
     "PRIVACY-FOREIGN-LIKE-UNKNOWN",
     observable="another member of the workspace, after the owner has read",
+    over=("rest", "mcp-http"),  # each child of stdio has a memory of its own
     reports=("https://github.com/IBM/mcp-context-forge/issues/2055",),
 )
 class OpenToWhoeverFollows(Service):

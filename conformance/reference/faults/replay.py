@@ -199,7 +199,12 @@ class AnswersAnyone(Service):
         return "everyone"
 
 
-@family.part("replay-key-taken-by-anyone", "REPLAY-OTHER-USER-UNBLOCKED", observable="a key that another tried in vain")
+@family.part(
+    "replay-key-taken-by-anyone",
+    "REPLAY-OTHER-USER-UNBLOCKED",
+    observable="a key that another tried in vain",
+    over=("rest", "mcp-http"),  # each child of stdio has a memory of its own
+)
 class KeyTakenByAnyone(Service):
     """Whoever sends a key first owns it, also when they were refused."""
 

@@ -44,7 +44,9 @@ def serve_stdio(database: str | None, parts: Parts, environment: Mapping[str, st
     store = Store(Database(database))
     try:
         server = parts.assemble(_contract(), store)
-        asyncio.run(_serve(parts.mcp_binding(server), view, environment.get("SOSOAPI_TOKEN", "")))
+        token = environment.get("SOSOAPI_TOKEN")
+        headers = [] if token is None else [f"Bearer {token}"]
+        asyncio.run(_serve(parts.mcp_binding(server), view, headers))
     finally:
         store.close()
 
@@ -92,13 +94,13 @@ def leave() -> NoReturn:
     os._exit(0)
 
 
-async def _serve(binding: McpBinding, view: View, token: str) -> None:
+async def _serve(binding: McpBinding, view: View, headers: list[str]) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415  it is loaded only where it is used
 
     from conformance.reference.mcp.pipes import pipes  # noqa: PLC0415  it is loaded only where it is used
     from conformance.reference.mcp.sdk import mcp_server  # noqa: PLC0415  it is loaded only where it is used
 
-    server = mcp_server(binding, view, lambda _context: [f"Bearer {token}"])
+    server = mcp_server(binding, view, lambda _context: headers)
     binding.take_streams()
     async with stdio_server(*await pipes()) as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
