@@ -83,6 +83,7 @@ class _Loop:
         self._keep = keep
         self._folder = folder
         self._cases: list[pytest.Item] = []
+        self._killers: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -118,7 +119,10 @@ class _Loop:
                 piece = os.read(pipe, 65536)
                 children[pipe].said += piece
                 if not piece:
-                    self._keep(_ended(children.pop(pipe)))
+                    result = _ended(children.pop(pipe))
+                    if result.outcome == "killed":
+                        self._killers[result.trial.name] = result.case
+                    self._keep(result)
             for child in [each for each in children.values() if each.deadline <= time.monotonic()]:
                 with suppress(ProcessLookupError):
                     os.killpg(child.process, signal.SIGKILL)
@@ -140,7 +144,7 @@ class _Loop:
                 os._exit(0)
 
             try:
-                _try(run, chosen, trial, folder, tell)
+                _try(run, chosen, trial, self._killers.get(trial.name, ""), folder, tell)
             except BaseException:  # noqa: BLE001  the parent is told of whatever it was
                 tell(Result(trial, "error", detail=traceback.format_exc()))
         os.close(writing)
@@ -176,11 +180,13 @@ class _Chosen:
             self._known[transport, profile] = cases
         return self._known[transport, profile]
 
-    def first(self, breaks: AbstractSet[str], transport: str, profile: str) -> list[pytest.Item]:
-        """Return the same cases, those of what a fault breaks first."""
+    def first(self, breaks: AbstractSet[str], known: str, transport: str, profile: str) -> list[pytest.Item]:
+        """Return the same cases, first one that is ``known`` to find the fault, then those of what it breaks."""
 
         def rank(case: pytest.Item) -> int:
             tested = self._tested[case]
+            if case.nodeid == known:
+                return -1
             if tested and tested[0][0] in breaks:
                 return 0
             return 1 if any(not breaks.isdisjoint(arguments) for arguments in tested) else 2
@@ -189,7 +195,7 @@ class _Chosen:
 
 
 def _try(
-    run: ConformanceRun, chosen: _Chosen, trial: Trial, folder: Path, tell: Callable[[Result], NoReturn]
+    run: ConformanceRun, chosen: _Chosen, trial: Trial, known: str, folder: Path, tell: Callable[[Result], NoReturn]
 ) -> NoReturn:
     reached: set[str] = set()
     breaks: frozenset[str] = frozenset()
@@ -206,7 +212,7 @@ def _try(
         session = _prepare(run, trial, addresses, command)
         way = trial.transport, trial.profile
         in_turn = trial.kind != "fault" or trial.natural
-        cases = chosen.of(*way) if in_turn else chosen.first(breaks, *way)
+        cases = chosen.of(*way) if in_turn else chosen.first(breaks, known, *way)
         tell(_judged(trial, breaks, _records(session, cases), session, reached))
 
 

@@ -41,7 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--natural",
         action="store_true",
-        help="in the order of a user's run, to measure how soon it tells",
+        help="take the cases in the order of a user's run where the first transport meets the first seed, to measure "
+        "how soon a run tells",
+    )
+    parser.add_argument(
+        "--in-turn",
+        action="store_true",
+        help="let variants of different parts share a server, and each conforming server meet one profile and seed "
+        "in turn: the whole in less time",
     )
     parser.add_argument("--only", metavar="KIND", help="only plain, fault or variant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many trials at a time")
@@ -98,6 +105,7 @@ def _trials(namespace: argparse.Namespace) -> Sequence[Trial]:
         profiles=profiles,
         seeds=range(1, namespace.seeds + 1),
         natural=namespace.natural,
+        in_turn=namespace.in_turn,
     )
     return [trial for trial in trials if namespace.only in (None, trial.kind)]
 

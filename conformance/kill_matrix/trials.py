@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, product
 from typing import Any, Literal, TypeAlias
 
 from conformance.reference.catalogue import faults, variants
@@ -22,10 +23,37 @@ BAD: frozenset[Outcome] = frozenset({"wrong reason", "survived", "void", "false 
 """Outcomes that say that the suite, or the catalogue, has to be mended."""
 
 
+TOGETHER = (
+    ("withheld-as-empty-list", "withdrawn-for-good", "conflict-412", "upper-case-uuids-refused"),
+    ("revision-grows-by-three", "second-archive-conflicts", "copy-in-progress-conflicts", "integers-as-floats"),
+    ("result-keeps-revision", "withheld-archive-conflicts", "unknown-403", "never-a-reason"),
+    ("archived-title-null", "refused-attempt-binds-its-key", "copy-told-to-wait"),
+    ("withheld-title-null", "expiry-raises-revision", "offset-instead-of-z"),
+    (
+        "finished-runs-unavailable-when-withheld",
+        "times-cut-to-milliseconds",
+        "invalid-422",
+        "float-integers-refused",
+    ),
+    ("finished-runs-expire-too", "content-type-ignored", "lengths-in-utf-16-units"),
+    ("expired-before-archived", "expired-archive-cancels", "extra-headers", "careless-parser"),
+    ("result-kept-while-withheld", "question-as-status-message", "wrong-method-404", "upper-case-ids-written"),
+    ("archived-context-reduced", "replay-of-the-withheld-refused", "gzip-accepted", "escaped-and-spaced"),
+    (
+        "reason-also-when-configured",
+        "status-of-sentiment-runs-only",
+        "input-judged-before-caller",
+        "published-uuids-only",
+    ),
+)
+"""Variants of different parts, of which none refuses the calls that show another: a refusal would hide it."""
+
+
 @dataclass(frozen=True)
 class Trial:
-    """One server and one way to test it. ``natural`` is the order in which a user's run takes the cases.
+    """One server and one way to test it; the names of variants that share a server are joined by ``+``.
 
+    ``natural`` is the order in which a user's run takes the cases.
     Otherwise the cases of what the fault breaks come first, which finds it sooner and with the same verdict.
     """
 
@@ -95,16 +123,38 @@ def plan(
     profiles: Iterable[str] = ("quick",),
     seeds: Iterable[int] = (1,),
     natural: bool = False,
+    in_turn: bool = False,
 ) -> Iterator[Trial]:
-    """Yield a trial for each fault and variant (all of them, or those named) and for the plain server."""
-    wanted, transports, profiles, seeds = set(names), tuple(transports), tuple(profiles), tuple(seeds)
-    changes: list[tuple[Kind, str, tuple[TransportName, ...]]] = [("plain", "", TRANSPORTS)]
-    changes += [("fault", name, transports_of(fault, registry)) for name, fault in faults().items()]
-    changes += [("variant", name, transports_of(variant, registry)) for name, variant in variants().items()]
-    for kind, name, shows in changes:
-        if wanted and name not in wanted:
+    """Yield a trial for each fault and variant (all of them, or those named) and for the plain server.
+
+    ``natural`` asks for the order of a user's run where the first transport meets the first seed. ``in_turn`` lets
+    variants of different parts share a server, and each conforming server meet one profile and seed in turn.
+    """
+    wanted, transports, ways = set(names), tuple(transports), tuple(product(profiles, seeds))
+    turns = cycle(_in_turn(ways))
+    for kind, name, shows in _servers(registry, together=in_turn):
+        if wanted and wanted.isdisjoint(name.split("+")):
             continue
         for transport in transports:
-            for profile in profiles if transport in shows else ():
-                for seed in seeds:
-                    yield Trial(kind, name, transport, profile, seed, natural and kind == "fault")
+            all_ways = ways if kind == "fault" or not in_turn else (next(turns),)
+            for profile, seed in all_ways if transport in shows else ():
+                is_natural = natural and kind == "fault" and transport == transports[0] and seed == ways[0][1]
+                yield Trial(kind, name, transport, profile, seed, is_natural)
+
+
+def _in_turn(ways: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the pairs of a profile and a seed in an order in which the profile changes every time."""
+    by_profile: dict[str, list[tuple[str, int]]] = {}
+    for way in ways:
+        by_profile.setdefault(way[0], []).append(way)
+    return [way for turn in zip(*by_profile.values(), strict=True) for way in turn]
+
+
+def _servers(registry: Registry, *, together: bool) -> Iterator[tuple[Kind, str, tuple[TransportName, ...]]]:
+    yield "plain", "", TRANSPORTS
+    for name, fault in faults().items():
+        yield "fault", name, transports_of(fault, registry)
+    shared = TOGETHER if together else ()
+    for names in (*shared, *((name,) for name in variants() if not any(name in group for group in shared))):
+        shows = [transports_of(variants()[name], registry) for name in names]
+        yield "variant", "+".join(names), tuple(each for each in TRANSPORTS if any(each in some for some in shows))

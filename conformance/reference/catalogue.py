@@ -78,20 +78,22 @@ def variants() -> Mapping[str, Variant]:
 
 
 def build(*, fault: str | None = None, variant: str | None = None) -> Parts:
-    """Return the parts of a server with that fault and that variant.
+    """Return the parts of a server with that fault and that variant, or those variants, joined by ``+``.
 
     Raises:
-        UsageProblem: there is no such fault or variant, or both change the same part.
+        UsageProblem: there is no such fault or variant, or two of them change the same part.
     """
     parts = Parts()
-    if variant is not None:
-        parts = _find(variant, variants(), "--variant").applied_to(parts)
+    changes: list[Change] = [_find(name, variants(), "--variant") for name in variant.split("+")] if variant else []
     if fault is not None:
+        changes.append(_find(fault, faults(), "--fault"))
+    for number, change in enumerate(changes):
         try:
-            parts = _find(fault, faults(), "--fault").applied_to(parts)
+            parts = change.applied_to(parts)
         except ValueError as error:
+            others = " and ".join(each.name for each in changes[:number])
             raise UsageProblem(
-                f"{fault} and {variant} cannot be combined: {error}", "--fault", "Leave one of them out."
+                f"{change.name} and {others} cannot be combined: {error}", "serve", "Leave one of them out."
             ) from None
     return parts
 

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--database", metavar="PATH", help="SQLite file, or 'memory' (default: a temporary file, removed at the end)"
     )
     parser.add_argument("--fault", metavar="NAME", help="seed this fault: the server breaks the contract in one place")
-    parser.add_argument("--variant", metavar="NAME", help="use another way that the contract leaves open")
+    parser.add_argument(
+        "--variant", metavar="NAME", help="use another way that the contract leaves open, or several, joined by +"
+    )
     parser.add_argument("--list-faults", action="store_true", help="print all faults and variants, and end")
     parser.add_argument(
         "--stop-with-parent", action="store_true", help="stop at the end of standard input, as a child should"

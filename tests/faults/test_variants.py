@@ -11,37 +11,11 @@ import pytest
 from suite_run import assert_readable, run_pytest
 
 from conformance.contract import load_contract
-from conformance.kill_matrix.trials import transports_of
+from conformance.kill_matrix.trials import TOGETHER, transports_of
 from conformance.reference.catalogue import variants
 from conformance.reference.parts import Parts
 from conformance.reference.server import Settings, running
 from conformance.requirements import load_registry
-
-TOGETHER = (
-    ("withheld-as-empty-list", "withdrawn-for-good", "conflict-412", "upper-case-uuids-refused"),
-    ("revision-grows-by-three", "second-archive-conflicts", "copy-in-progress-conflicts", "integers-as-floats"),
-    ("result-keeps-revision", "withheld-archive-conflicts", "unknown-403", "never-a-reason"),
-    ("archived-title-null", "refused-attempt-binds-its-key", "copy-told-to-wait"),
-    ("withheld-title-null", "expiry-raises-revision", "offset-instead-of-z"),
-    (
-        "finished-runs-unavailable-when-withheld",
-        "times-cut-to-milliseconds",
-        "invalid-422",
-        "float-integers-refused",
-    ),
-    ("finished-runs-expire-too", "content-type-ignored", "lengths-in-utf-16-units"),
-    ("expired-before-archived", "expired-archive-cancels", "extra-headers", "careless-parser"),
-    ("result-kept-while-withheld", "question-as-status-message", "wrong-method-404", "upper-case-ids-written"),
-    ("archived-context-reduced", "replay-of-the-withheld-refused", "gzip-accepted", "escaped-and-spaced"),
-    (
-        "reason-also-when-configured",
-        "status-of-sentiment-runs-only",
-        "input-judged-before-caller",
-        "published-uuids-only",
-    ),
-)
-"""Variants of different parts, of which none refuses the calls that show another: a refusal would hide it."""
-
 
 REGISTRY = load_registry(load_contract())
 OVER_MCP = tuple(name for name, each in variants().items() if "rest" not in transports_of(each, REGISTRY))
