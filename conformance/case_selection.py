@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.requirements import Registry
+from conformance.run import Shard
 from conformance.target import TRANSPORTS
 
 _CHECKS = Path(__file__).resolve().parent / "checks"
@@ -34,6 +35,13 @@ def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the items with the suite's own cases in the order that tells soonest; all others keep their places."""
     checks = iter(sorted(filter(is_check, items), key=_rank))
     return [next(checks) if is_check(item) else item for item in items]
+
+
+def in_shard(items: list[pytest.Item], shard: Shard) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return the items of one shard and those of all others; every n-th case, so that each shard has of everything."""
+    checks = [item for item in items if is_check(item)]
+    elsewhere = {item for index, item in enumerate(checks) if index % shard.of != shard.number - 1}
+    return [item for item in items if item not in elsewhere], [item for item in checks if item in elsewhere]
 
 
 def _rank(item: pytest.Item) -> int:

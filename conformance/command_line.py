@@ -25,8 +25,11 @@ class Command:
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "compare": Command("show what changed between two runs", "conformance.compare_command"),
     "faults": Command("show that the suite catches every seeded fault", "conformance.kill_matrix.command"),
     "init": Command("write a commented target file", "conformance.init_command"),
+    "merge": Command("put the shards of a run together", "conformance.merge_command"),
+    "report": Command("write all reports again from the stored result", "conformance.report_command"),
     "requirements": Command("list the requirements, filter them, explain one", "conformance.requirements_command"),
     "serve": Command("run the reference server and its test control", "conformance.reference.serve"),
 }

@@ -18,6 +18,7 @@ class ExitStatus(IntEnum):
     USAGE = 4
     NOTHING_EXECUTED = 5
     COULD_NOT_RUN = 6
+    BELOW_REQUIRED_LEVEL = 7
 
 
 class ConformanceError(Exception):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from conformance.judge.finding import Finding
 from conformance.redaction import without_token
 from conformance.report.curl import bearer_token, curl_command
+from conformance.run import FindingKey
 from conformance.transport.exchange import Exchange
 
 CaseOutcome = Literal["passed", "failed", "not assessed", "could not run", "error"]
@@ -29,6 +30,7 @@ class CaseRecord:
     findings: tuple[Mapping[str, Any], ...] = ()
     freedoms: tuple[tuple[str, str], ...] = ()
     exchanges: int = 0
+    seconds: float = 0.0
     coverage: Mapping[str, list[str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -45,10 +47,11 @@ class CaseRecord:
         return cls(**known)
 
 
-def finding_to_json(finding: Finding) -> dict[str, Any]:
+def finding_to_json(finding: Finding, named: Callable[[Exchange], str] = lambda _: "") -> dict[str, Any]:
     """Return the finding with its exchanges as curl commands and excerpts of the answers.
 
-    A token that the target repeats is written as the variable that stands for it in the commands.
+    ``named`` returns the id of an exchange in the log of the run, which is empty where there is none. A token that the
+    target repeats is written as the variable that stands for it in the commands.
     """
     written: dict[str, Any] = {
         "requirement": finding.requirement,
@@ -61,7 +64,7 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
     }
     for exchange in finding.exchanges:
         written = {name: _without_token(text, exchange) for name, text in written.items()}
-    written["exchanges"] = [_exchange_to_json(exchange) for exchange in finding.exchanges]
+    written["exchanges"] = [{"id": named(exchange), **_exchange_to_json(exchange)} for exchange in finding.exchanges]
     return written
 
 
@@ -97,6 +100,11 @@ class GroupedFinding:
     cases: tuple[str, ...]
 
 
+def finding_key(finding: Mapping[str, Any]) -> FindingKey:
+    """Return what tells a fault of the target from others."""
+    return finding["requirement"], finding["operation"], finding["summary"]
+
+
 class Ledger:
     """Collects case records."""
 
@@ -117,12 +125,11 @@ class Ledger:
         return sum(record.outcome == outcome for record in self.records)
 
     def findings(self) -> tuple[GroupedFinding, ...]:
-        """Return each fault once: same requirement, operation, sentence and kind of place."""
-        groups: dict[tuple[str, ...], list[tuple[Mapping[str, Any], str]]] = {}
+        """Return each fault once: same requirement, operation and sentence."""
+        groups: dict[FindingKey, list[tuple[Mapping[str, Any], str]]] = {}
         for record in sorted(self.records, key=lambda record: record.case):
             for finding in record.findings:
-                key = (finding["requirement"], finding["operation"], finding["summary"])
-                groups.setdefault(key, []).append((finding, record.case))
+                groups.setdefault(finding_key(finding), []).append((finding, record.case))
         return tuple(
             GroupedFinding(entries[0][0], tuple(dict.fromkeys(case for _, case in entries)))
             for _, entries in sorted(groups.items())

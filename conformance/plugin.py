@@ -22,6 +22,21 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--transport": {"metavar": "NAME", "help": "rest, mcp-http or mcp-stdio (default: guessed)"},
     "--profile": {"choices": _PROFILES, "default": "standard", "help": "how many random examples to run"},
     "--seed": {"metavar": "N", "type": int, "help": "repeat the run that printed this seed"},
+    "--require": {
+        "choices": ("schema", "behaviour", "full"),
+        "help": "end with status 7 where the verdict claims less than this level",
+    },
+    "--fail-on": {
+        "choices": ("derived", "documented", "schema"),
+        "default": "derived",
+        "help": "let breaches of requirements of a weaker basis pass (default: derived, the weakest)",
+    },
+    "--baseline": {
+        "metavar": "FILE",
+        "type": Path,
+        "help": "let the findings pass that this report.json of an earlier run lists",
+    },
+    "--shard": {"metavar": "I/N", "help": "run the I-th of N parts; 'sosoapi-conformance merge' puts them together"},
 }
 
 OPTIONS = (
@@ -33,6 +48,10 @@ OPTIONS = (
     "--mcp-revision",
     "--profile",
     "--seed",
+    "--require",
+    "--fail-on",
+    "--baseline",
+    "--shard",
     "--report-dir",
     "--contract-dir",
 )
@@ -48,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--target-command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
     group.addoption("--control-url", metavar="URL", help="address of the target's test-control API")
     group.addoption("--mcp-revision", metavar="DATE", help="speak this revision of MCP (default: the newest in common)")
-    group.addoption("--report-dir", metavar="DIR", type=Path, help="write report.json and junit.xml into this folder")
+    group.addoption("--report-dir", metavar="DIR", type=Path, help="write all reports of the run into this folder")
     group.addoption(
         "--contract-dir",
         metavar="DIR",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import quote
 
 from conformance.errors import UsageProblem
 from conformance.target import CONTROL_TOKEN_VARIABLE, DEFAULT_TOKEN_VARIABLE, Secret, Target
@@ -14,15 +18,40 @@ _SHORTEST: Final = 8
 
 
 def without_token(text: str, token: str, variable: str = DEFAULT_TOKEN_VARIABLE) -> str:
-    """Return the text with the name of a shell variable in place of the token.
+    """Return the text with the name of a shell variable in place of the token, as it is or encoded.
 
     The first half of a token counts as one: what a target said may have been cut.
     """
-    head = token[: max(_SHORTEST, len(token) // 2)]
-    if len(token) < _SHORTEST or head not in text:
+    if len(token) < _SHORTEST:
         return text
-    first, *others = text.split(head)
-    return first + "".join(f"${variable}{_without_beginning(other, token[len(head) :])}" for other in others)
+    head = token[: max(_SHORTEST, len(token) // 2)]
+    if head in text:
+        first, *others = text.split(head)
+        text = first + "".join(f"${variable}{_without_beginning(other, token[len(head) :])}" for other in others)
+    for form in _encoded(head):
+        if form in text:
+            text = _pattern(form).sub(lambda _: f"${variable}", text)
+    return text
+
+
+@lru_cache(1024)
+def _encoded(head: str) -> tuple[str, ...]:
+    """Return how the beginning of a token reads in base64 at each alignment, and with each character escaped."""
+    plain = head.encode()
+    found = {plain.hex(), plain.hex().upper()}
+    for escape in ("%{:02x}", "%{:02X}", "\\u{:04x}", "\\u{:04X}"):
+        found.add("".join(map(escape.format, plain)))
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + plain).decode()
+        inner = text[-(-before * 8 // 6) : (before + len(plain)) * 8 // 6]
+        found |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return (*sorted(found), *({quote(head, safe="")} - {head}))
+
+
+@lru_cache(64)
+def _pattern(form: str) -> re.Pattern[str]:
+    """Return what matches a form and all that goes on like it: the rest of the token, and what surrounds it."""
+    return re.compile(rf"[A-Za-z0-9+/_-]{{0,4}}{re.escape(form)}[A-Za-z0-9+/_=%\\-]*")
 
 
 def _without_beginning(text: str, beginning: str) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 import secrets
-import shlex
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
-from conformance.case_selection import belongs, in_order, is_check
+from conformance.case_selection import belongs, in_order, in_shard, is_check
 from conformance.contract import Contract, load_contract
-from conformance.coverage_summary import OperationCoverage, summarise
+from conformance.coverage_summary import summarise
+from conformance.decision import decided
 from conformance.embedded import EmbeddedServer, start_reference_server
 from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem
 from conformance.judge.finding import NonConformance
@@ -25,14 +27,26 @@ from conformance.preflight import preflight
 from conformance.printable import printable
 from conformance.recorder import Recorder
 from conformance.redaction import Redaction
-from conformance.report.json_report import report_document, write_report
+from conformance.report.exchange_log import ExchangeLog
+from conformance.report.json_report import Decided
 from conformance.report.terminal import header_lines, print_summary
-from conformance.requirements import Registry, RequirementSet, load_registry
-from conformance.run import RunFacts
-from conformance.run_setup import check_waivers, prepare_folder, reached, target_of_run, told_to
+from conformance.requirements import Registry, load_registry
+from conformance.run import Gate, RunFacts, Shard
+from conformance.run_keeping import Keeping
+from conformance.run_setup import (
+    check_waivers,
+    gate_of,
+    prepare_folder,
+    reached,
+    repeating,
+    shard_of,
+    target_of_run,
+)
+from conformance.run_workers import COUNTED, Controller, told_to
 from conformance.session import RunSettings, Session, open_control
 from conformance.target import Target, TargetOptions
-from conformance.verdict import Verdict, decide, exit_status
+from conformance.transport.exchange import Exchange
+from conformance.transport.opening import entries
 
 CONTRACT = pytest.StashKey[Contract]()
 SESSION = pytest.StashKey[Session]()
@@ -60,6 +74,7 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
         registry = load_registry(contract)
         target = target_of_run(options, contract, told)
         check_waivers(target, registry)
+        gate, shard = gate_of(config), shard_of(config)
         if config.option.report_dir and told is None and not config.option.collectonly:
             prepare_folder(config.option.report_dir)
     except UsageProblem as problem:
@@ -74,16 +89,24 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
         config.option.xmlpath = str(config.option.report_dir / "junit.xml")
     config.stash[CONTRACT] = contract
     config.stash[RECORDER] = Recorder()
-    run = ConformanceRun(config, registry, target, settings)
+    run = ConformanceRun(config, registry, target, settings, gate, shard)
     config.pluginmanager.register(run, "conformance-run")
     if config.pluginmanager.hasplugin("xdist") and told is None:
-        config.pluginmanager.register(_Controller(run), "conformance-controller")
+        config.pluginmanager.register(Controller(run), "conformance-controller")
 
 
 class ConformanceRun:
     """Hooks of one run. Workers run cases; the one process or the controller keeps the ledger and the verdict."""
 
-    def __init__(self, config: pytest.Config, registry: Registry, target: Target, settings: RunSettings) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        registry: Registry,
+        target: Target,
+        settings: RunSettings,
+        gate: Gate | None = None,
+        shard: Shard | None = None,
+    ) -> None:
         self.config = config
         self.contract = config.stash[CONTRACT]
         self.registry = registry
@@ -96,11 +119,17 @@ class ConformanceRun:
         self.session: Session | None = None
         self.selected = 0
         self.deselected = 0
+        self.elsewhere = 0
         self._started = time.monotonic()
         self._collects = gc.get_threshold()
-        self._verdict: Verdict | None = None
+        told, now = told_to(config), datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._started_at = told.started_at if told else now
+        self._gate, self._shard = gate or Gate(), shard
+        folder = config.option.report_dir
+        self._keeping = Keeping(folder, self.contract, registry) if folder else None
+        self._log: ExchangeLog | None = None
+        self._decided: Decided | None = None
         self._uncollected = False
-        self._coverage: tuple[OperationCoverage, ...] = ()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -133,6 +162,9 @@ class ConformanceRun:
         control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)
         self.config.stash[SESSION] = self.session
+        if self._keeping is not None:
+            self._log = self._keeping.exchanges(self.facts, self.redaction, self.settings.worker)
+            self.session.write_to(self._log)
         if self.session.stage.has_one_clock and (self.is_worker or self.config.pluginmanager.hasplugin("dsession")):
             raise UsageProblem(
                 "the target has one clock for all workspaces, and several processes would set it under each other",
@@ -144,6 +176,8 @@ class ConformanceRun:
                 # The same seed means the same ids, which this server may have met in an earlier run.
                 self.session.forget_earlier_runs()
             preflight(self.session)
+            if self._keeping is not None:
+                self._keeping.begin(self.facts)
 
     @property
     def facts(self) -> RunFacts:
@@ -165,8 +199,17 @@ class ConformanceRun:
             profile=self.settings.profile,
             waivers=self.target.waivers,
             duration=time.monotonic() - self._started,
-            unexecuted=self.deselected + max(0, self.selected - len({record.case for record in self.ledger.records})),
+            unexecuted=self.deselected + self._unfinished,
+            elsewhere=self.elsewhere,
+            started_at=self._started_at,
+            offered=tuple(entry.transport for entry in entries(self.target)),
+            shard=self._shard,
+            gate=self._gate,
         )
+
+    @property
+    def _unfinished(self) -> int:
+        return max(0, self.selected - len({record.case for record in self.ledger.records}))
 
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, against what, and how to repeat it."""
@@ -182,10 +225,13 @@ class ConformanceRun:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out the cases that are no part of such a run, and put the others in order."""
         others = [item for item in items if not self._belongs(item)]
+        items[:] = in_order([item for item in items if self._belongs(item)])
+        if self._shard is not None:
+            items[:], elsewhere = in_shard(items, self._shard)
+            self.elsewhere = len(elsewhere)
+            others += elsewhere
         if others:
-            items[:] = [item for item in items if self._belongs(item)]
             self.config.hook.pytest_deselected(items=others)
-        items[:] = in_order(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the suite's own cases that are to be executed."""
@@ -200,6 +246,8 @@ class ConformanceRun:
         item.stash[_EXCHANGES_BEFORE] = self.session.exchanges
         # The path differs between a checkout and an installed wheel; the file's name and the case do not.
         self.session.begin_case(f"{item.path.name}/{item.name}")
+        if self._log is not None:
+            self._log.begin_case(item.nodeid)
         lack = self.session.stage.lacks(need for mark in item.iter_markers("needs") for need in mark.args)
         if lack:
             pytest.skip(lack)
@@ -236,7 +284,8 @@ class ConformanceRun:
         if report.skipped:
             outcome, reason = "not assessed", getattr(error, "msg", None) or str(error)
         elif isinstance(error, NonConformance):
-            outcome, findings = "failed", tuple(finding_to_json(finding) for finding in error.findings)
+            named = self._log.name if self._log is not None else _unnamed
+            outcome, findings = "failed", tuple(finding_to_json(finding, named) for finding in error.findings)
         elif isinstance(error, CouldNotRun):
             outcome, reason = "could not run", str(error)
         elif error is not None:
@@ -250,6 +299,7 @@ class ConformanceRun:
             findings=findings,
             freedoms=(*notes.freedoms, *self.session.case_freedoms),
             exchanges=self.session.exchanges - item.stash.get(_EXCHANGES_BEFORE, self.session.exchanges),
+            seconds=report.duration,
             coverage={operation: sorted(points) for operation, points in notes.coverage.items()},
         )
 
@@ -260,6 +310,8 @@ class ConformanceRun:
             return
         record = CaseRecord.from_json(values)
         self.ledger.add(record)
+        if self._keeping is not None:
+            self._keeping.add(record)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -282,8 +334,10 @@ class ConformanceRun:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Decide, write the report, and set the exit status."""
         if self.is_worker:
-            counts = {"selected": self.selected, "deselected": self.deselected}
+            counts = {name: getattr(self, name) for name in COUNTED}
             self.config.workeroutput["conformance"] = counts  # type: ignore[attr-defined]  # xdist puts it there
+            if self._keeping is not None:
+                self._keeping.close(complete=True)
         elif not self.config.option.collectonly:
             self._decide(session, exitstatus)
         yield
@@ -302,60 +356,36 @@ class ConformanceRun:
             # pytest has printed the traceback; a suite that cannot load its checks has no verdict to give.
             session.exitstatus = int(ExitStatus.SUITE_FAULT)
             return
-        from conformance.checks.declare import checked_requirements  # noqa: PLC0415 - imports every check
-
-        facts = self.facts
-        frozen = _frozen_set(self.registry, self.contract)
-        self._verdict = decide(self.registry, frozen, checked_requirements(self.contract), self.ledger, facts)
-        self._coverage = tuple(summarise(self.contract, self.ledger))
-        if self.config.option.report_dir:
-            write_report(
-                self.config.option.report_dir, report_document(facts, self._verdict, self.ledger, self._coverage)
-            )
         interrupted = status in (
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
             pytest.ExitCode.USAGE_ERROR,
         )
+        complete = not (interrupted or self._unfinished)
+        run = self._decided = decided(self.contract, self.registry, self.facts, self.ledger, complete=complete)
         foreign_failures = session.testsfailed - sum(
             self.ledger.count(outcome) for outcome in ("failed", "could not run", "error")
         )
         if not interrupted or (self.session is not None and self.ledger.count("could not run")):
-            ours = exit_status(self._verdict.overall, self.ledger)
-            session.exitstatus = int(ours or (ExitStatus.DOES_NOT_CONFORM if foreign_failures > 0 else ours))
+            session.exitstatus = int(
+                run.status or (ExitStatus.DOES_NOT_CONFORM if foreign_failures > 0 else run.status)
+            )
+        if self._keeping is not None and self.session is not None:
+            self._keeping.end(replace(run, status=ExitStatus(int(session.exitstatus))))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Print the summary, and say what to do when no check was selected."""
-        if self._verdict is None:
+        if self._decided is None:
             return
-        print_summary(
-            terminalreporter, self.registry, self.facts, self._verdict, self.ledger, self._coverage, self._repeat()
-        )
-        if self._verdict.overall == "not run" and not self.ledger.records:
+        repeat = repeating(self.config, self.settings.seed, self.settings.profile)
+        print_summary(terminalreporter, self.registry, self._decided, summarise(self.contract, self.ledger), repeat)
+        if self._decided.verdict.overall == "not run" and not self.ledger.records:
             terminalreporter.write_line(
                 "No conformance check was selected. From an installed wheel: pytest --pyargs conformance ..."
             )
-        if self.config.option.report_dir:
-            terminalreporter.write_line(f"report: {self.config.option.report_dir / 'report.json'}")
-
-    def _repeat(self) -> str:
-        """Return the command that runs one case again, with ``{case}`` for its test id."""
-        words = [f"--seed {self.settings.seed}"]
-        if self.settings.profile != "standard":
-            words.append(f"--profile {self.settings.profile}")
-        option = self.config.option
-        given = {
-            "--target-url": option.target_url,
-            "--target-command": option.target_command,
-            "--target-config": option.target_config,
-            "--transport": option.conformance_transport,
-            "--control-url": option.control_url,
-            "--mcp-revision": option.mcp_revision,
-            "--contract-dir": option.contract_dir,
-        }
-        words += [f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
-        return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")
+        if self._keeping is not None:
+            terminalreporter.write_line(f"report: {self.config.option.report_dir / 'report.html'}")
 
 
 # Attributes of a report travel from xdist's workers to the controller; the name is this suite's own.
@@ -363,32 +393,6 @@ _ATTRIBUTE = "conformance"
 _EXCHANGES_BEFORE = pytest.StashKey[int]()
 
 
-class _Controller:
-    """Tells xdist's workers what the controller decided."""
-
-    def __init__(self, run: ConformanceRun) -> None:
-        self._run = run
-
-    def pytest_configure_node(self, node: Any) -> None:
-        """Pass on the seed and the address of the embedded server."""
-        target = self._run.target
-        node.workerinput["conformance"] = {
-            "seed": self._run.settings.seed,
-            "url": target.url,
-            "command": target.command,
-            "control_url": target.control_url,
-        }
-
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Take over how many cases there were; every worker has collected the same ones."""
-        counts = getattr(node, "workeroutput", {}).get("conformance", {"selected": int(bool(error)), "deselected": 0})
-        self._run.selected = max(self._run.selected, counts["selected"])
-        self._run.deselected = max(self._run.deselected, counts["deselected"])
-
-
-def _frozen_set(registry: Registry, contract: Contract) -> RequirementSet:
-    """Return the contract version's frozen set; a bundle that has none is judged by every requirement it has."""
-    for frozen in registry.requirement_sets:
-        if frozen.version == contract.version:
-            return frozen
-    return RequirementSet(contract.name, contract.version, frozenset(registry.by_id))
+def _unnamed(_: Exchange) -> str:
+    """Return no id, where exchanges are not written down."""
+    return ""

@@ -1,11 +1,12 @@
-"""What has to be settled before a run: its target, its waivers, the folder of its report, and what a worker is told."""
+"""What has to be settled before a run: its target, its waivers, its gate, and the folder of its report."""
 
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+import re
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pytest
 
@@ -13,26 +14,13 @@ from conformance.contract import Contract
 from conformance.embedded import EmbeddedServer
 from conformance.embedded_target import embedded_at
 from conformance.errors import CouldNotRun, UsageProblem, nearest
+from conformance.gate import read_baseline
 from conformance.requirements import Registry
+from conformance.run import Gate, Shard
+from conformance.run_keeping import WRITTEN
+from conformance.run_workers import WorkerInput
 from conformance.target import Target, TargetOptions
 from conformance.target_file import known_transport, resolve_target, speaking
-
-
-@dataclass(frozen=True)
-class WorkerInput:
-    """What the controller tells a worker process beyond the command line."""
-
-    worker: str
-    seed: int
-    url: str
-    command: str
-    control_url: str
-
-
-def told_to(config: pytest.Config) -> WorkerInput | None:
-    """Return what the controller told this process, or ``None`` where it is no worker."""
-    values: dict[str, Any] | None = getattr(config, "workerinput", None)
-    return None if values is None else WorkerInput(worker=values["workerid"], **values["conformance"])
 
 
 def target_of_run(options: TargetOptions, contract: Contract, told: WorkerInput | None) -> Target:
@@ -73,7 +61,8 @@ def prepare_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.json").unlink(missing_ok=True)
+        for name in WRITTEN:
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageProblem(
@@ -101,3 +90,55 @@ def check_waivers(target: Target, registry: Registry) -> None:
             raise UsageProblem("the reason or the owner is empty", where, "Write both.")
         if waiver.until < today:
             raise UsageProblem(f"it ended on {waiver.until}", where, "Repair the server, or agree on a new date.")
+
+
+_SHARD: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
+
+
+def gate_of(config: pytest.Config) -> Gate:
+    """Return what the command line asks of the run beside its verdict.
+
+    Raises:
+        UsageProblem: the baseline cannot be read, or a level is asked of a part of a run.
+    """
+    option = config.option
+    if option.conformance_require and option.conformance_shard:
+        raise UsageProblem(
+            "one shard has no level", "--require", "Give it to 'sosoapi-conformance merge', which has all of them."
+        )
+    baseline = None if option.conformance_baseline is None else read_baseline(option.conformance_baseline)
+    return Gate(option.conformance_require or "", option.conformance_fail_on, baseline)
+
+
+def shard_of(config: pytest.Config) -> Shard | None:
+    """Return which part of the cases is to be run, or ``None`` for all of them.
+
+    Raises:
+        UsageProblem: it is not written as ``NUMBER/OF``, or there is no such part.
+    """
+    text: str | None = config.option.conformance_shard
+    if text is None:
+        return None
+    match = _SHARD.fullmatch(text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageProblem(f"{text!r} is no part of a run", "--shard", "Write 1/3 for the first of three.")
+    return Shard(int(match[1]), int(match[2]))
+
+
+def repeating(config: pytest.Config, seed: int, profile: str) -> str:
+    """Return the command that runs one case again, with ``{case}`` for its test id."""
+    words = [f"--seed {seed}"]
+    if profile != "standard":
+        words.append(f"--profile {profile}")
+    option = config.option
+    given = {
+        "--target-url": option.target_url,
+        "--target-command": option.target_command,
+        "--target-config": option.target_config,
+        "--transport": option.conformance_transport,
+        "--control-url": option.control_url,
+        "--mcp-revision": option.mcp_revision,
+        "--contract-dir": option.contract_dir,
+    }
+    words += [f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
+    return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")

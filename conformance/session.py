@@ -18,6 +18,7 @@ from conformance.errors import CouldNotRun, SuiteFault
 from conformance.judge.coverage import Coverage
 from conformance.judge.result import ResultJudge
 from conformance.judge.schema import SchemaJudge
+from conformance.report.exchange_log import ExchangeLog
 from conformance.requirements import Registry
 from conformance.stage import Scene, Stage
 from conformance.target import Entry, Target
@@ -71,6 +72,7 @@ class Session:
         self.settings = settings
         self.exchanges = 0
         self.gone = ""
+        self._log: ExchangeLog | None = None
         self._silent_in_a_row = 0
         self._silent_seconds = 0.0
         self._limited_in_a_row = 0
@@ -92,6 +94,12 @@ class Session:
         self._shared: dict[str, Scene] = {}
         self._scenes_made = 0
         self.rng = self.random("no case")
+
+    def write_to(self, log: ExchangeLog) -> None:
+        """Write down every exchange from now on, those with test control too."""
+        self._log = log
+        if isinstance(self._control, HttpControl):
+            self._control.observe = lambda exchange: log.add(exchange, "control")
 
     def begin_case(self, name: str) -> None:
         """Give the case that starts now its own random numbers."""
@@ -186,6 +194,8 @@ class Session:
     def _observe(self, exchange: Exchange) -> None:
         """Count exchanges, and stop the run when the target has plainly stopped answering."""
         self.exchanges += 1
+        if self._log is not None:
+            self._log.add(exchange)
         self.canaries.look(exchange)
         failure = exchange.failure
         if failure is None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from conformance.errors import ExitStatus
-from conformance.ledger import CaseRecord, Ledger, reasons
+from conformance.ledger import CaseRecord, Ledger, finding_key, reasons
 from conformance.requirements import Registry, Requirement, RequirementSet
 from conformance.run import RunFacts
 
-Outcome = Literal["pass", "fail", "warning", "not applicable", "not assessed", "no check yet", "waived"]
+Outcome = Literal["pass", "fail", "warning", "not applicable", "not assessed", "no check yet", "waived", "known"]
 Overall = Literal["conforms", "does not conform", "incomplete", "not run"]
-ClaimLevel = Literal["none", "schema", "behaviour"]
+ClaimLevel = Literal["none", "schema", "behaviour", "full"]
+
+LEVELS: Final[tuple[ClaimLevel, ...]] = get_args(ClaimLevel)
+"""From the least to the most that a verdict can claim."""
+_BASES: Final = ("schema", "documented", "derived")
 
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What became of one requirement.
+    """What became of one requirement. ``known`` is a failure of which the baseline has every finding.
 
     ``reason`` says why it was not assessed; ``missing`` is true when the target lacks what it takes, and false when
     its cases were not selected or did not come to an end.
@@ -60,7 +64,8 @@ def decide(
         if requirement.id in frozen.requirements
     )
     overall = _overall(registry, results, ledger, facts)
-    return Verdict(overall, _level(results, facts) if overall == "conforms" else "none", results)
+    level = min(_level(results, facts), facts.at_most, key=LEVELS.index) if overall == "conforms" else "none"
+    return Verdict(overall, level, results)
 
 
 def _by_requirement(ledger: Ledger) -> Mapping[str, list[CaseRecord]]:
@@ -80,14 +85,23 @@ def _result(
     if failed:
         waived = requirement.basis == "derived" and requirement.id in {waiver.requirement for waiver in facts.waivers}
         outcome: Outcome = "waived" if waived else "fail" if requirement.level == "MUST" else "warning"
+        if outcome == "fail" and _all_known(requirement, concerned, facts):
+            outcome = "known"
         return RequirementResult(requirement, outcome, passed, failed)
-    if facts.transport not in requirement.transports:
-        return RequirementResult(requirement, "not applicable", passed, 0, f"not judged over {facts.transport}")
+    if set(facts.transports).isdisjoint(requirement.transports):
+        return RequirementResult(
+            requirement, "not applicable", passed, 0, f"not judged over {' or '.join(facts.transports)}"
+        )
     if passed:
         return _shown(requirement, passed, facts)
     if requirement.id not in checked:
         return RequirementResult(requirement, "no check yet", 0, 0, "this version of the suite has no check for it")
     return _not_assessed(requirement, concerned)
+
+
+def _all_known(requirement: Requirement, concerned: Sequence[CaseRecord], facts: RunFacts) -> bool:
+    found = {finding_key(finding) for record in concerned for finding in record.findings}
+    return {key for key in found if key[0] == requirement.id} <= set(facts.gate.baseline or ())
 
 
 def _not_assessed(requirement: Requirement, concerned: Sequence[CaseRecord]) -> RequirementResult:
@@ -116,7 +130,7 @@ def _overall(registry: Registry, results: tuple[RequirementResult, ...], ledger:
     outcomes = {result.outcome for result in results}
     # What a bundle without a registry finds stands under no requirement, and counts all the same.
     stray = any(group.first["requirement"] not in registry.by_id for group in ledger.findings())
-    if "fail" in outcomes or stray:
+    if outcomes & {"fail", "known"} or stray:
         return "does not conform"
     unfinished = any(result.outcome == "not assessed" and not result.missing for result in results)
     broken = ledger.count("could not run") or ledger.count("error") or facts.unexecuted
@@ -133,22 +147,37 @@ def _level(results: tuple[RequirementResult, ...], facts: RunFacts) -> ClaimLeve
     open_behaviour = [
         result for result in open_results if not {result.requirement.family, *result.requirement.needs} & set(beyond)
     ]
-    return "behaviour" if facts.tier == "control" and not open_behaviour else "schema"
+    if facts.tier != "control" or open_behaviour:
+        return "schema"
+    is_full = facts.profile == "certify" and not open_results and set(facts.offered) <= set(facts.transports)
+    return "full" if is_full else "behaviour"
 
 
-def exit_status(overall: Overall, ledger: Ledger) -> ExitStatus:
+def exit_status(verdict: Verdict, ledger: Ledger, facts: RunFacts, problems: Collection[str] = ()) -> ExitStatus:
     """Return the exit status of a run that was neither interrupted nor refused for its usage.
 
     A fault of the suite comes before all else, since nothing can be relied on then; a finding stands even when the
-    run could not be finished. A run in which the user chose some of the checks and all of them passed ends with 0,
-    though its verdict is ``incomplete``.
+    run could not be finished. ``problems`` are what ``conformance.gate`` found. A run in which the user chose some of
+    the checks and all of them passed ends with 0, though its verdict is ``incomplete``.
     """
     if ledger.count("error"):
         return ExitStatus.SUITE_FAULT
-    if overall == "does not conform":
+    if problems or decisive(verdict, ledger, facts):
         return ExitStatus.DOES_NOT_CONFORM
     if ledger.count("could not run"):
         return ExitStatus.COULD_NOT_RUN
-    if overall == "not run":
+    if verdict.overall == "not run":
         return ExitStatus.NOTHING_EXECUTED
+    if facts.gate.required and LEVELS.index(verdict.level) < LEVELS.index(facts.gate.required):
+        return ExitStatus.BELOW_REQUIRED_LEVEL
     return ExitStatus.CONFORMS
+
+
+def decisive(verdict: Verdict, ledger: Ledger, facts: RunFacts) -> frozenset[str]:
+    """Return the broken requirements that the gate does not let pass."""
+    judged = {result.requirement.id: result for result in verdict.results}
+    counted = _BASES[: _BASES.index(facts.gate.fail_on) + 1]
+    broken = {result.requirement.id for result in verdict.results if result.outcome == "fail"}
+    let_pass = {identifier for identifier in broken if judged[identifier].requirement.basis not in counted}
+    stray = {group.first["requirement"] for group in ledger.findings()} - judged.keys()
+    return frozenset(broken - let_pass | (stray if verdict.overall == "does not conform" else frozenset()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -17,7 +18,7 @@ from conformance.control.interface import (
     read_principal,
 )
 from conformance.judge.formats import is_date_time
-from conformance.transport.exchange import Request, Response, is_token
+from conformance.transport.exchange import Exchange, Observer, Request, Response, is_token
 from conformance.transport.wire import Origin, Wire, WireFault, WireLimits
 
 _LIMITS: Final = WireLimits(seconds=30.0)
@@ -36,6 +37,7 @@ class HttpControl:
             *((("Authorization", f"Bearer {token}"),) if token else ()),
         )
         self.calls = 0
+        self.observe: Observer | None = None
 
     def capabilities(self) -> Capabilities:
         """See ``TestControl``."""
@@ -140,5 +142,9 @@ class HttpControl:
             headers = (*headers, ("Content-Type", "application/json"), ("Content-Length", str(len(body))))
         elif method != "GET":
             headers = (*headers, ("Content-Length", "0"))
-        target = self._wire.origin.prefix + path
-        return self._wire.send(Request(method, self._url + path, headers, body), target)
+        request = Request(method, self._url + path, headers, body)
+        started = time.monotonic()
+        response = self._wire.send(request, self._wire.origin.prefix + path)
+        if self.observe is not None:
+            self.observe(Exchange("", "test control", request, response, None, time.monotonic() - started))
+        return response

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from _pytest.terminal import TerminalReporter
 
 from conformance.coverage_summary import OperationCoverage
+from conformance.errors import ExitStatus
 from conformance.ledger import GroupedFinding, Ledger, reasons
 from conformance.printable import printable
+from conformance.report.json_report import Decided
 from conformance.requirements import Registry
 from conformance.run import RunFacts
-from conformance.verdict import Verdict
+from conformance.verdict import Verdict, decisive
 
 _MOST_FINDINGS = 50
 _BODY_SHOWN = 300
@@ -43,13 +45,12 @@ def _spoken(facts: RunFacts) -> str:
 def print_summary(
     out: TerminalReporter,
     registry: Registry,
-    facts: RunFacts,
-    verdict: Verdict,
-    ledger: Ledger,
+    run: Decided,
     coverage: Iterable[OperationCoverage],
     repeat: str,
 ) -> None:
     """Print the summary; ``repeat`` is the command that runs one case again, with ``{case}`` in it."""
+    verdict, ledger = run.verdict, run.ledger
     _print_families(out, verdict)
     findings = ledger.findings()
     for number, group in enumerate(findings[:_MOST_FINDINGS], 1):
@@ -58,14 +59,15 @@ def print_summary(
     if len(findings) > _MOST_FINDINGS:
         out.write_line(f"\n... and {len(findings) - _MOST_FINDINGS} more findings; --report-dir keeps them all.")
     _print_notes(out, verdict, ledger, coverage)
-    _print_verdict(out, facts, verdict, ledger)
+    _print_gate(out, run)
+    _print_verdict(out, run.facts, verdict, ledger)
 
 
 def _print_families(out: TerminalReporter, verdict: Verdict) -> None:
     out.section("conformance", sep="=")
     out.write_line(f"{'family':<16}{'passed':>8}{'failed':>8}{'not assessed':>14}{'no check yet':>14}")
     for family, counts in verdict.family_counts().items():
-        failed = counts["fail"] + counts["warning"] + counts["waived"]
+        failed = counts["fail"] + counts["warning"] + counts["waived"] + counts["known"]
         if not (counts["pass"] or failed or counts["not assessed"] or counts["no check yet"]):
             continue
         line = f"{family:<16}{counts['pass']:>8}{failed:>8}{counts['not assessed']:>14}{counts['no check yet']:>14}"
@@ -134,6 +136,28 @@ def _print_notes(
     pending = sum(result.outcome == "no check yet" for result in verdict.results)
     if pending:
         out.write_line(f"{pending} requirements have no check in this version; the verdict is silent on them.")
+
+
+def _print_gate(out: TerminalReporter, run: Decided) -> None:
+    """Say what the exit status rests on beside the findings: waivers, known faults, what the gate lets pass."""
+    for waiver in run.facts.waivers:
+        text = f"waived: {waiver.requirement} until {waiver.until}, by {waiver.owner}: {waiver.reason}"
+        for line in _wrapped(printable(text), ""):
+            out.write_line(line, yellow=True)
+    known = [result.requirement.id for result in run.verdict.results if result.outcome == "known"]
+    broken = {result.requirement.id for result in run.verdict.results if result.outcome == "fail"}
+    let_pass = sorted(broken - decisive(run.verdict, run.ledger, run.facts))
+    said = (
+        ("known from the baseline", known),
+        (f"let pass by --fail-on {run.facts.gate.fail_on}", let_pass),
+        ("problem", run.problems),
+    )
+    for label, texts in said:
+        for text in texts:
+            for line in _wrapped(printable(f"{label}: {text}"), ""):
+                out.write_line(line, yellow=label != "problem", red=label == "problem")
+    if run.status == ExitStatus.BELOW_REQUIRED_LEVEL:
+        out.write_line(f"--require {run.facts.gate.required}: the verdict's level is {run.verdict.level}.", red=True)
 
 
 def _print_verdict(out: TerminalReporter, facts: RunFacts, verdict: Verdict, ledger: Ledger) -> None:

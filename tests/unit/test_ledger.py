@@ -28,7 +28,7 @@ def test_a_record_travels_as_json() -> None:
     """What a worker sends is what the controller reads."""
     sent = CaseRecord(
         "case", ("A-B", "C-D"), "failed", "why", (finding_to_json(finding().shown_by(exchange())),),
-        (("OPEN-X", "accepts"),), 3, {"o": ["p"]},
+        (("OPEN-X", "accepts"),), 3, 0.5, {"o": ["p"]},
     )  # fmt: skip
     assert sent == CaseRecord.from_json(json.loads(json.dumps(sent.to_json())))
 

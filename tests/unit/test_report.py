@@ -107,11 +107,13 @@ def _with_other_verdict(report: dict[str, Any]) -> None:
 
 
 def _with_other_version(report: dict[str, Any]) -> None:
-    report["report_version"] = 2
+    report["report_version"] = 3
 
 
 def _with_impossible_day(report: dict[str, Any]) -> None:
-    report["waivers"] = [{"requirement": "READ-UNCHANGED", "reason": "r", "owner": "o", "until": "2026-02-30"}]
+    report["waivers"] = [
+        {"requirement": "READ-UNCHANGED", "reason": "r", "owner": "o", "until": "2026-02-30", "state": "used"}
+    ]
 
 
 @pytest.mark.parametrize(

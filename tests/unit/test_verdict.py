@@ -5,41 +5,23 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Collection
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from made_runs import FACTS, case, requirement, run_of
 
 from conformance.errors import ExitStatus
-from conformance.ledger import CaseOutcome, CaseRecord, Ledger
-from conformance.requirements import Registry, Requirement, RequirementSet
-from conformance.run import RunFacts
-from conformance.target import Implementation, Tier, Waiver
-from conformance.verdict import Overall, RequirementResult, Verdict, decide, exit_status
-
-Level = Literal["MUST", "SHOULD"]
-Basis = Literal["schema", "documented", "derived"]
-
-
-def requirement(identifier: str, family: str = "read", level: Level = "MUST", basis: Basis = "derived") -> Requirement:
-    """Return a requirement that is judged over rest."""
-    return Requirement(identifier, family, level, basis, "A statement.", (), (), ("rest",))
-
+from conformance.ledger import CaseRecord, Ledger
+from conformance.requirements import Requirement
+from conformance.target import Tier, Waiver
+from conformance.verdict import Overall, RequirementResult, Verdict, exit_status
 
 ONE = requirement("READ-ONE")
 OTHER = requirement("READ-OTHER")
 SHOULD = requirement("READ-SHOULD", level="SHOULD")
 SCHEMA = requirement("INPUT-TYPE", family="input", basis="schema")
 MCP_ONLY = Requirement("MCP-ONE", "protocol", "MUST", "derived", "A statement.", (), (), ("mcp-http",))
-
-
-def case(
-    outcome: CaseOutcome, *ids: str, broken: Collection[str] = (), reason: str = "", number: int = 1
-) -> CaseRecord:
-    """Return what a case came to; ``broken`` are the requirements that its findings name."""
-    findings: tuple[dict[str, Any], ...] = tuple(
-        {"requirement": each, "operation": "o", "summary": "s", "exchanges": []} for each in broken
-    )
-    return CaseRecord(f"test.py::{outcome}-{number}", ids, outcome, reason, findings, exchanges=1)
 
 
 def verdict(
@@ -51,21 +33,9 @@ def verdict(
     unexecuted: int = 0,
 ) -> tuple[Verdict, Ledger]:
     """Decide over these requirements."""
-    ledger = Ledger()
-    for record in records:
-        ledger.add(record)
-    ids = [each.id for each in requirements]
-    facts = RunFacts(
-        suite_version="1", contract="c", contract_version="1", requirement_set="1", address="a",
-        implementation=Implementation(), embedded=False, transport="rest", mcp_revision="", tier=tier,
-        capabilities=("seed",), seed=1, profile="quick",
-        waivers=tuple(Waiver(each, "r", "o", datetime.date(2999, 1, 1)) for each in waived),
-        unexecuted=unexecuted,
-    )  # fmt: skip
-    registry = Registry({}, requirements, (), ())
-    return decide(
-        registry, RequirementSet("c", "1", frozenset(ids)), ids if checked is None else checked, ledger, facts
-    ), ledger
+    waivers = tuple(Waiver(each, "r", "o", datetime.date(2999, 1, 1)) for each in waived)
+    facts = replace(FACTS, tier=tier, waivers=waivers, unexecuted=unexecuted)
+    return run_of(records, *requirements, facts=facts, checked=checked)
 
 
 def single(*records: CaseRecord, of: Requirement = ONE, **more: Any) -> RequirementResult:
@@ -101,7 +71,7 @@ ERROR = case("error", ONE.id, reason="KeyError: 'x'")
 def test_one_requirement(records: list[CaseRecord], overall: Overall, status: ExitStatus) -> None:
     """What the cases of a single requirement come to; a run in which nothing was executed is never green."""
     found, ledger = verdict(records, ONE)
-    assert (overall, status) == (found.overall, exit_status(found.overall, ledger))
+    assert (overall, status) == (found.overall, exit_status(found, ledger, FACTS))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +102,7 @@ def test_a_should_that_fails_is_a_warning() -> None:
     broken = case("failed", SHOULD.id, broken=[SHOULD.id])
     found, ledger = verdict([PASSED, broken], ONE, SHOULD)
     assert ["pass", "warning"] == [result.outcome for result in found.results]
-    assert ("conforms", ExitStatus.CONFORMS) == (found.overall, exit_status(found.overall, ledger))
+    assert ("conforms", ExitStatus.CONFORMS) == (found.overall, exit_status(found, ledger, FACTS))
 
 
 def test_a_waiver_excuses_a_derived_requirement_alone() -> None:
@@ -201,7 +171,7 @@ def test_a_finding_counts_whatever_the_case_was_declared_for() -> None:
 def test_a_finding_without_a_registered_requirement_counts() -> None:
     """A bundle without a registry has findings all the same, and they are never green."""
     found, ledger = verdict([PASSED, case("failed", broken=["MADE-UP"])], ONE)
-    assert ExitStatus.DOES_NOT_CONFORM == exit_status(found.overall, ledger)
+    assert ExitStatus.DOES_NOT_CONFORM == exit_status(found, ledger, FACTS)
 
 
 def test_families_are_counted() -> None:

@@ -1,0 +1,185 @@
+"""``exchanges.jsonl``: every exchange of a run, written as the run goes, without tokens, closed by a digest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+from conformance.redaction import Redaction, without_token
+from conformance.report.curl import bearer_token
+from conformance.run import RunFacts
+from conformance.transport.exchange import Exchange, Headers
+
+NAME: Final = "exchanges.jsonl"
+FORMAT: Final = "sosoapi-conformance exchanges"
+FORMAT_VERSION: Final = 1
+
+_GIVEN_TOKEN: Final = re.compile(rb'("token" *: *")[^"]*"')
+"""A token in an answer of test control, which gives them."""
+_MOST_BYTES: Final = 256 * 1024
+_HEADERS: Final = frozenset({
+    "accept", "accept-encoding", "allow", "authorization", "cache-control", "content-encoding", "content-length",
+    "content-type", "date", "etag", "expect", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
+    "retry-after", "transfer-encoding", "vary", "www-authenticate",
+})  # fmt: skip
+"""Headers whose values are written; of others the name alone is."""
+
+
+class ExchangeLog:
+    """Writes exchanges; safe to use from several threads. Bodies beyond 256 KiB are written as their digest."""
+
+    def __init__(self, path: Path, facts: RunFacts, redaction: Redaction, worker: str = "main") -> None:
+        """Begin the file; ids of exchanges begin with the name of the worker.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._file: IO[bytes] = path.open("wb")
+        self._redaction = redaction
+        self._worker = worker
+        self._started = time.monotonic()
+        self._digest = hashlib.sha256()
+        self._lock = threading.Lock()
+        self._count = 0
+        self._case = ""
+        self._ids: dict[int, tuple[Exchange, str]] = {}
+        self._write(header(facts))
+
+    def begin_case(self, case: str) -> None:
+        """Take note of the case to which the next exchanges belong."""
+        self._file.flush()
+        self._case = case
+        self._ids.clear()
+
+    def add(self, exchange: Exchange, to: str = "target") -> None:
+        """Write an exchange that has just come to its end; ``to`` is ``target`` or ``control``."""
+        token = bearer_token(exchange.request)
+        request, response = exchange.request, exchange.response
+        with self._lock:
+            self._count += 1
+            identifier = f"{self._worker}-{self._count}"
+            # The exchange is kept so that no other one gets its address while the case lasts.
+            self._ids[id(exchange)] = (exchange, identifier)
+            line = {
+                "kind": "exchange",
+                "id": identifier,
+                "case": self._case,
+                "to": to,
+                "operation": exchange.operation,
+                "principal": exchange.principal,
+                "at": round(time.monotonic() - self._started - exchange.elapsed, 6),
+                "elapsed": round(exchange.elapsed, 6),
+                "request": {
+                    "method": request.method,
+                    "target": request.url,
+                    "headers": self._headers(request.headers, token, is_child=request.method == "STDIO"),
+                    **self._body(request.body, token),
+                },
+                "answer": None
+                if response is None
+                else {
+                    "status": response.status,
+                    "reason": self._text(response.reason, token),
+                    "headers": self._headers(response.headers, token),
+                    **self._body(response.body if to == "target" else _without_given(response.body), token),
+                },
+                "failure": None if exchange.failure is None else self._text(exchange.failure.message, token),
+            }
+            self._write(line)
+
+    def name(self, exchange: Exchange) -> str:
+        """Return the id of an exchange of this case, or an empty string."""
+        return self._ids.get(id(exchange), (exchange, ""))[1]
+
+    def end(self, *, complete: bool) -> None:
+        """Write the end, with the digest of all that stands before it."""
+        self._file.write(_line(footer(self._count, self._digest.hexdigest(), complete=complete)))
+        self._file.close()
+
+    def _write(self, value: Mapping[str, Any]) -> None:
+        line = _line(value)
+        self._digest.update(line)
+        self._file.write(line)
+
+    def _text(self, text: str, token: str) -> str:
+        return self._redaction.text(without_token(text, token))
+
+    def _headers(self, headers: Headers, token: str, *, is_child: bool = False) -> list[list[str]]:
+        """Return the headers, or what the environment of a child says; a value that is not on the list is left out."""
+        return [
+            [name, self._text(value, token) if is_child or name.lower() in _HEADERS else "(not written)"]
+            for name, value in headers
+        ]
+
+    def _body(self, body: bytes, token: str) -> dict[str, Any]:
+        if len(body) > _MOST_BYTES:
+            return {"body": {"sha256": hashlib.sha256(body).hexdigest()}, "bytes": len(body)}
+        try:
+            text = body.decode("utf-8")
+        except UnicodeDecodeError:
+            # Tokens are ASCII: whatever surrounds them, they are found in a text of single bytes.
+            shown = self._redaction.text(without_token(body.decode("latin-1"), token)).encode("latin-1")
+            return {"body": {"base64": base64.b64encode(shown).decode()}, "bytes": len(body)}
+        return {"body": self._text(text, token), "bytes": len(body)}
+
+
+def _without_given(body: bytes) -> bytes:
+    return _GIVEN_TOKEN.sub(rb'\1$SOSOAPI_TOKEN"', body)
+
+
+def header(facts: RunFacts) -> dict[str, Any]:
+    """Return the first line of a log."""
+    names = ("suite_version", "contract", "contract_version", "seed", "profile", "transport", "started_at")
+    values = {name: getattr(facts, name) for name in names}
+    return {"kind": "header", "format": FORMAT, "format_version": FORMAT_VERSION, **values}
+
+
+def footer(count: int, digest: str, *, complete: bool) -> dict[str, Any]:
+    """Return the last line of a log."""
+    return {"kind": "footer", "exchanges": count, "sha256": digest, "complete": complete}
+
+
+def put_together(path: Path, parts: Iterable[Path], facts: RunFacts, *, complete: bool) -> None:
+    """Write one log from those of several workers or shards, which are taken in this order.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    digest, count = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        for line in (_line(header(facts)), *(line for part in parts for line in _exchanges(part))):
+            count += line.startswith(_EXCHANGE)
+            digest.update(line)
+            file.write(line)
+        file.write(_line(footer(count, digest.hexdigest(), complete=complete)))
+
+
+_EXCHANGE: Final = b'{"kind":"exchange",'
+
+
+def _exchanges(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        # A line without its end was cut off.
+        yield from (line for line in file if line.startswith(_EXCHANGE) and line.endswith(b"\n"))
+
+
+def find(path: Path, wanted: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the exchanges with these ids, as far as the log has them."""
+    beginnings = {f'{{"kind":"exchange","id":"{identifier}",'.encode() for identifier in wanted if identifier}
+    if not beginnings or not path.is_file():
+        return {}
+    found = (
+        json.loads(line) for line in _exchanges(path) if line[: line.index(b",", len(_EXCHANGE)) + 1] in beginnings
+    )
+    return {each["id"]: each for each in found}
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"

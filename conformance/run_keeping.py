@@ -1,0 +1,76 @@
+"""Keeps what a run finds in its report folder from the first exchange on: nothing is lost when it is cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.contract import Contract
+from conformance.errors import ExitStatus
+from conformance.gate import Staleness
+from conformance.ledger import CaseRecord, Ledger
+from conformance.redaction import Redaction
+from conformance.report import case_log, exchange_log
+from conformance.report.case_log import CaseLog
+from conformance.report.exchange_log import ExchangeLog, put_together
+from conformance.report.json_report import Decided, report_document, write_json
+from conformance.requirements import Registry
+from conformance.run import RunFacts
+from conformance.verdict import Verdict
+
+WRITTEN = ("report.json", "report.html", "summary.md", case_log.NAME, exchange_log.NAME)
+"""What a run writes into its folder, beside pytest's ``junit.xml``."""
+
+
+class Keeping:
+    """The report folder of one run. With several workers each writes its exchanges, and the controller all else."""
+
+    def __init__(self, folder: Path, contract: Contract, registry: Registry) -> None:
+        self._folder = folder
+        self._contract = contract
+        self._registry = registry
+        self._cases: CaseLog | None = None
+        self._exchanges: ExchangeLog | None = None
+
+    def exchanges(self, facts: RunFacts, redaction: Redaction, worker: str) -> ExchangeLog:
+        """Begin the log of this process's exchanges."""
+        self._exchanges = ExchangeLog(self._folder / _log_of(worker), facts, redaction, worker)
+        return self._exchanges
+
+    def begin(self, facts: RunFacts) -> None:
+        """Write a report that says that the run goes on, and begin the stored result."""
+        verdict = Verdict("not run", "none", ())
+        begun = Decided(facts, Ledger(), verdict, Staleness((), ()), (), ExitStatus.INTERRUPTED, complete=False)
+        write_json(self._folder, report_document(self._contract, self._registry, begun))
+        self._cases = CaseLog(self._folder, facts)
+
+    def add(self, record: CaseRecord) -> None:
+        """Store what a case came to."""
+        if self._cases is not None:
+            self._cases.add(record)
+
+    def close(self, *, complete: bool) -> None:
+        """Close the log of this process's exchanges."""
+        if self._exchanges is not None:
+            self._exchanges.end(complete=complete)
+
+    def end(self, run: Decided) -> None:
+        """Close the stored result and write all reports; those of workers have closed their logs already."""
+        if self._cases is not None:
+            self._cases.end(run.facts, complete=run.complete)
+        self.close(complete=run.complete)
+        whole = self._folder / exchange_log.NAME
+        parts = sorted(self._folder.glob(_log_of("gw*")), key=lambda path: (len(path.name), path.name))
+        if parts:
+            own = self._folder / _log_of("main-part")
+            whole.replace(own)
+            put_together(whole, [own, *parts], run.facts, complete=run.complete)
+            for part in (own, *parts):
+                part.unlink()
+        from conformance.report.rendering import render  # noqa: PLC0415 - not every run has a report
+
+        render(self._folder, self._contract, self._registry, run)
+
+
+def _log_of(worker: str) -> str:
+    name, _, ending = exchange_log.NAME.partition(".")
+    return exchange_log.NAME if worker == "main" else f"{name}.{worker}.{ending}"
