@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from conformance.contract import Contract
@@ -38,10 +39,14 @@ class Keeping:
 
     def begin(self, facts: RunFacts) -> None:
         """Write a report that says that the run goes on, and begin the stored result."""
-        verdict = Verdict("not run", "none", ())
-        begun = Decided(facts, Ledger(), verdict, Staleness((), ()), (), ExitStatus.INTERRUPTED, complete=False)
+        begun = _nothing(facts, ExitStatus.INTERRUPTED)
         write_json(self._folder, report_document(self._contract, self._registry, begun))
         self._cases = CaseLog(self._folder, facts)
+
+    def not_begun(self, facts: RunFacts, problem: str) -> None:
+        """Write reports of a run that could not begin, with the sentence that says why."""
+        self.begin(facts)
+        self.end(_nothing(replace(facts, problems=(problem,)), ExitStatus.COULD_NOT_RUN))
 
     def add(self, record: CaseRecord) -> None:
         """Store what a case came to."""
@@ -55,8 +60,10 @@ class Keeping:
 
     def end(self, run: Decided) -> None:
         """Close the stored result and write all reports; those of workers have closed their logs already."""
-        if self._cases is not None:
-            self._cases.end(run.facts, complete=run.complete)
+        if self._cases is None:
+            return  # the run has been reported already, as one that could not begin
+        self._cases.end(run.facts, complete=run.complete)
+        self._cases = None
         self.close(complete=run.complete)
         whole = self._folder / exchange_log.NAME
         parts = sorted(self._folder.glob(_log_of("gw*")), key=lambda path: (len(path.name), path.name))
@@ -69,6 +76,12 @@ class Keeping:
         from conformance.report.rendering import render  # noqa: PLC0415 - not every run has a report
 
         render(self._folder, self._contract, self._registry, run)
+
+
+def _nothing(facts: RunFacts, status: ExitStatus) -> Decided:
+    """Return a run that has found nothing yet."""
+    nothing, fresh = Verdict("not run", "none", ()), Staleness((), ())
+    return Decided(facts, Ledger(), nothing, fresh, facts.problems, status, complete=False)
 
 
 def _log_of(worker: str) -> str:

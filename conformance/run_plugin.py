@@ -142,6 +142,8 @@ class ConformanceRun:
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except CouldNotRun as problem:
+            if self._keeping is not None and not self.is_worker:
+                self._keeping.not_begun(self.facts, self._shown(problem))
             pytest.exit(f"could not run: {self._shown(problem)}", returncode=int(ExitStatus.COULD_NOT_RUN))
         except SuiteFault as problem:
             pytest.exit(str(problem), returncode=int(ExitStatus.SUITE_FAULT))

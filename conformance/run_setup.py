@@ -54,7 +54,7 @@ def reached(target: Target, server: EmbeddedServer) -> Target:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder of the report, without the report of an earlier run: one that cannot start leaves none.
+    """Make the folder of the report, without the reports of an earlier run.
 
     Raises:
         UsageProblem: it cannot be written to.

@@ -140,7 +140,8 @@ class _Loop:
 
             def tell(result: Result) -> NoReturn:
                 # Nothing is tidied up: servers take their time to stop, and the parent ends the whole group.
-                os.write(writing, json.dumps(result.to_json()).encode())
+                with suppress(OSError):
+                    os.write(writing, json.dumps(result.to_json()).encode())
                 os._exit(0)
 
             try:
