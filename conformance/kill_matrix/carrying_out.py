@@ -198,7 +198,7 @@ class _Chosen:
 def _try(
     run: ConformanceRun, chosen: _Chosen, trial: Trial, known: str, folder: Path, tell: Callable[[Result], NoReturn]
 ) -> NoReturn:
-    reached: set[str] = set()
+    reached = folder / "reached"
     breaks: frozenset[str] = frozenset()
     if trial.kind == "fault":
         fault = faults()[trial.name]
@@ -247,7 +247,7 @@ def _records(session: Session, items: Sequence[pytest.Item]) -> Iterator[CaseRec
 
 
 def _judged(
-    trial: Trial, breaks: AbstractSet[str], records: Iterator[CaseRecord], session: Session, reached: AbstractSet[str]
+    trial: Trial, breaks: AbstractSet[str], records: Iterator[CaseRecord], session: Session, reached: Path
 ) -> Result:
     """Return what came of the trial: the first finding that counts ends it."""
     others: dict[str, str] = {}
@@ -268,26 +268,30 @@ def _judged(
     first, case = next(iter(others.items()), ("", ""))
     if trial.kind != "fault":
         outcome: Outcome = "false alarm" if others else "conforms"
-    elif trial.transport != "mcp-stdio" and not reached:
-        # What happens in a child process cannot be seen from here.
+    elif not reached.exists():
         outcome = "void"
     else:
         outcome = "wrong reason" if others else "survived"
     return Result(trial, outcome, first, case, seconds, session.exchanges, tuple(others))
 
 
-def _watch(fault: Fault, reached: set[str]) -> None:
-    """Note when code of a fault is run: one whose code is never reached proves nothing."""
+def _watch(fault: Fault, reached: Path) -> None:
+    """Note in a file when code of a fault is run, also in a child: one whose code is never reached proves nothing."""
     for part in fault.parts:
         for name, function in list(vars(part).items()):
             if inspect.isfunction(function):
-                setattr(part, name, _noting(function, name, reached))
+                setattr(part, name, _noting(function, reached))
 
 
-def _noting(function: Callable[..., Any], name: str, reached: set[str]) -> Callable[..., Any]:
+def _noting(function: Callable[..., Any], reached: Path) -> Callable[..., Any]:
+    is_noted = False
+
     @wraps(function)
     def noted(*arguments: Any, **named: Any) -> Any:
-        reached.add(name)
+        nonlocal is_noted
+        if not is_noted:
+            is_noted = True
+            reached.touch()
         return function(*arguments, **named)
 
     return noted
