@@ -114,7 +114,10 @@ class ExchangeLog:
     def _headers(self, headers: Headers, token: str, *, is_child: bool = False) -> list[list[str]]:
         """Return the headers, or what the environment of a child says; a value that is not on the list is left out."""
         return [
-            [name, self._text(value, token) if is_child or name.lower() in _HEADERS else "(not written)"]
+            [
+                self._text(name, token),
+                self._text(value, token) if is_child or name.lower() in _HEADERS else "(not written)",
+            ]
             for name, value in headers
         ]
 

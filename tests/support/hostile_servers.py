@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from raw_server import RawServer, Reply, dripping, response, sending
@@ -60,16 +62,26 @@ def token_of(request: bytes) -> bytes:
     return lines[0].rpartition(b" ")[2] if lines else TOKEN.encode()
 
 
-def telling_the_token(reason: str, header: str, body: str) -> Reply:
-    """Return a refusal with the caller's token wherever there is an ``@``."""
+def telling_the_token(reason: str, header: str, body: str, form: Callable[[str], str] = str) -> Reply:
+    """Return a refusal with the caller's token, in some form, wherever there is an ``@``."""
 
     def reply(_: RawServer, connection: socket.socket, request: bytes) -> bool:
-        token = token_of(request).decode("latin-1")
+        token = form(token_of(request).decode("latin-1"))
         texts = (text.replace("@", token) for text in (body, reason, header))
         connection.sendall(response(next(texts).encode("latin-1"), *texts))
         return True
 
     return reply
+
+
+TOKEN_FORMS: dict[str, Callable[[str], str]] = {
+    "base64": lambda token: base64.b64encode(f"{token}".encode()).decode(),
+    "base64-of-more": lambda token: base64.urlsafe_b64encode(f"user:{token}!".encode()).decode(),
+    "percent": lambda token: "".join(f"%{ord(sign):02x}" for sign in token),
+    "json-escapes": lambda token: "".join(f"\\u{ord(sign):04x}" for sign in token),
+    "hexadecimal": lambda token: token.encode().hex(),
+}
+"""Ways in which a server may give a token back without saying it."""
 
 
 def refusing(*headers: str) -> bytes:
@@ -138,6 +150,10 @@ HOSTILE: dict[str, Reply] = {
     "closes-without-saying-so": sending(refusing(), keep=False),
     "slower-and-slower": slower_and_slower,
     "token-in-all-texts": telling_the_token("400 Bad @", "Content-Type: text/@", '{"@":"Bearer @"}'),
+    **{
+        f"token-as-{name}": telling_the_token("400 Bad @", "ETag: @", '{"@":"@"}', form)
+        for name, form in TOKEN_FORMS.items()
+    },
     "token-in-a-result": telling_the_token("200 @", "X-@: @", '{"conversation":{"@":"@@"}}'),
     "token-in-a-broken-header": telling_the_token("400 Bad", "X @: @", "{}"),
     "token-in-a-broken-status": telling_the_token("4000 @", "X: y", "{}"),
