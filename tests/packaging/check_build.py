@@ -19,7 +19,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 DATA = ("contracts", "fixtures")
 REPORTS = ("README.md", "report.schema.json", "golden/report.json")
-SDIST_ROOT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "tox.ini")
+SDIST_ROOT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "tox.ini", "action.yml")
 
 
 def source_files(folder: str) -> set[str]:
