@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--natural",
         action="store_true",
-        help="take the cases in the order of a user's run where the first transport meets the first seed, to measure "
-        "how soon a run tells",
+        help="take the cases in the order of a user's run where the first transport, profile and seed meet, to "
+        "measure how soon a run tells",
     )
     parser.add_argument(
         "--in-turn",

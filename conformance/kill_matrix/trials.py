@@ -127,7 +127,7 @@ def plan(
 ) -> Iterator[Trial]:
     """Yield a trial for each fault and variant (all of them, or those named) and for the plain server.
 
-    ``natural`` asks for the order of a user's run where the first transport meets the first seed. ``in_turn`` lets
+    ``natural`` asks for the order of a user's run where the first transport, profile and seed meet. ``in_turn`` lets
     variants of different parts share a server, and each conforming server meet one profile and seed in turn.
     """
     wanted, transports, ways = set(names), tuple(transports), tuple(product(profiles, seeds))
@@ -138,7 +138,7 @@ def plan(
         for transport in transports:
             all_ways = ways if kind == "fault" or not in_turn else (next(turns),)
             for profile, seed in all_ways if transport in shows else ():
-                is_natural = natural and kind == "fault" and transport == transports[0] and seed == ways[0][1]
+                is_natural = natural and kind == "fault" and (transport, (profile, seed)) == (transports[0], ways[0])
                 yield Trial(kind, name, transport, profile, seed, is_natural)
 
 

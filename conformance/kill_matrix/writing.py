@@ -10,13 +10,14 @@ from typing import Any
 from conformance.kill_matrix.page import page
 from conformance.kill_matrix.summary import Line, Rate, kills, lines, rates_by_requirement, what_is_wrong
 from conformance.kill_matrix.tables import SUMMARY, places, requirement_rows, sentence, summary_row
-from conformance.kill_matrix.trials import Result
+from conformance.kill_matrix.trials import BAD, Result
 from conformance.reference.catalogue import faults
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
-    """Return everything that is known, as JSON values: the lines, the rates, the matrix, and each result.
+    """Return what is known, as JSON values: the lines, the rates and the matrix.
 
+    Of the results there are those in the order of a user's run and those that are not as they should be.
     ``reports`` has the addresses of the public reports that faults which were tried come from.
     """
     tried = {result.trial.name for result in results}
@@ -32,7 +33,8 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
         },
         "kills": kills(results),
         "reports": {name: list(fault.reports) for name, fault in faults().items() if fault.reports and name in tried},
-        "results": [result.to_json() for result in results],
+        "trials": len(results),
+        "results": [result.to_json() for result in results if result.outcome in BAD or result.trial.natural],
     }
 
 

@@ -97,3 +97,16 @@ def test_what_is_not_caught_is_seen_in_every_form(tmp_path: Path) -> None:
     assert "<script" not in (tmp_path / "kill-matrix.html").read_text(encoding="utf-8")
     written = json.loads((tmp_path / "kill-matrix.json").read_text(encoding="utf-8"))
     assert {"hits": 1, "of": 3, "low": 0.0615, "high": 0.7923} == written["lines"][0]["killed"]
+
+
+def test_conforming_servers_take_turns() -> None:
+    """Variants of different parts share a server; each server meets one profile and seed over each transport."""
+    trials = [*plan(REGISTRY, profiles=("quick", "standard"), seeds=(1, 2, 3, 4, 5), natural=True, in_turn=True)]
+    conforming = [trial for trial in trials if trial.kind != "fault"]
+    assert len(conforming) == len({(trial.name, trial.transport) for trial in conforming})
+    assert {*variants()} == {name for trial in conforming for name in trial.name.split("+") if name}
+    assert {(profile, seed) for profile in ("quick", "standard") for seed in (1, 2, 3, 4, 5)} == {
+        (trial.profile, trial.seed) for trial in conforming
+    }
+    natural = {(trial.transport, trial.profile, trial.seed) for trial in trials if trial.natural}
+    assert {("rest", "quick", 1)} == natural
