@@ -64,6 +64,7 @@ def finding_to_json(finding: Finding, named: Callable[[Exchange], str] = lambda 
     }
     for exchange in finding.exchanges:
         written = {name: _without_token(text, exchange) for name, text in written.items()}
+    written["timeline"] = [asdict(call) for call in finding.timeline]
     written["exchanges"] = [{"id": named(exchange), **_exchange_to_json(exchange)} for exchange in finding.exchanges]
     return written
 

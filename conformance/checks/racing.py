@@ -29,7 +29,7 @@ from conformance.judge.history_model import (
     status_view,
     with_copies_excused,
 )
-from conformance.judge.history_story import timeline
+from conformance.judge.history_story import timed_calls, timeline
 from conformance.judge.outcome import answered
 from conformance.session import Session
 from conformance.stage import Scene
@@ -192,8 +192,17 @@ class Round:
         last = involved[-1]
         shown = tuple(made.timed.answer.exchange for made in involved[-_SHOWN_EXCHANGES:])
         answer = last.timed.answer
+        events = self._telling()
         return Finding(
-            requirement, answer.call.operation.name, summary, self._place, expected, answer.status, shown, self.story()
+            requirement,
+            answer.call.operation.name,
+            summary,
+            self._place,
+            expected,
+            answer.status,
+            shown,
+            timeline(events),
+            timed_calls(events),
         )
 
     @property
@@ -212,12 +221,12 @@ class Round:
                 *self.made,
             )
 
-    def story(self) -> str:
-        """Draw the smallest part of the history that cannot be explained, or else the race itself."""
+    def _telling(self) -> Sequence[Event[Action]]:
+        """Return the smallest part of the history that cannot be explained, or else the race itself."""
         history = self._history()
         if is_linearizable(history, self.specification):
-            return timeline([event for event in history if event.client != AFTERWARDS])
-        return timeline(smallest_part(history, self.specification))
+            return [event for event in history if event.client != AFTERWARDS]
+        return smallest_part(history, self.specification)
 
     def _history(self) -> list[Event[Action]]:
         return with_copies_excused([*self._beside, *map(self._event, self.made)])

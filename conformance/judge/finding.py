@@ -9,12 +9,26 @@ from conformance.transport.exchange import Exchange
 
 
 @dataclass(frozen=True, slots=True)
+class TimedCall:
+    """A call of a race: who made it, what it was, what came of it, and when, in milliseconds from the first one.
+
+    ``ended_ms`` is ``None`` for a call that did not return, or of which the answer does not matter.
+    """
+
+    client: str
+    label: str
+    outcome: str
+    began_ms: float
+    ended_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One way in which the target broke a requirement.
 
     ``summary`` is a sentence without ids or values, so that many cases of one fault read alike; ``place`` is a JSON
     Pointer or a few words; ``expected`` and ``found`` are short and printable. ``story`` is empty, or tells in lines
-    what happened before, ending with a script that repeats it.
+    what happened before, ending with a script that repeats it; ``timeline`` are the calls of a race.
     """
 
     requirement: str
@@ -25,6 +39,7 @@ class Finding:
     found: str = ""
     exchanges: tuple[Exchange, ...] = ()
     story: str = ""
+    timeline: tuple[TimedCall, ...] = ()
 
     def shown_by(self, *exchanges: Exchange) -> Finding:
         """Return the same finding with the exchanges that show it, the decisive one last."""

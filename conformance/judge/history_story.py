@@ -1,11 +1,24 @@
-"""Draws the history of a race in plain text."""
+"""Tells the history of a race: drawn in plain text, and as calls with their instants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.judge.finding import TimedCall
 from conformance.judge.history import Event
 from conformance.judge.history_model import Action, Answer, Archive, Deadline, Read, Result, View
+
+
+def timed_calls(events: Sequence[Event[Action]]) -> tuple[TimedCall, ...]:
+    """Return a history as calls with their instants, in the order in which they began."""
+    ordered = sorted(events, key=lambda event: event.called)
+    origin = ordered[0].called if ordered else 0
+    calls = []
+    for event in ordered:
+        label, _, outcome = describe(event.action).partition(": ")
+        ended = None if event.returned is None else (event.returned - origin) / 1e6
+        calls.append(TimedCall(event.client, label, outcome, (event.called - origin) / 1e6, ended))
+    return tuple(calls)
 
 
 def timeline(events: Sequence[Event[Action]]) -> str:

@@ -64,10 +64,15 @@ def _answer(exchange: Mapping[str, Any]) -> list[str]:
     return [f"Answer: {code(status, 200)}, {int(answer['bytes'])} bytes", "", *fenced(body, "text", _LONGEST_BODY)]
 
 
+def _ended(call: Mapping[str, Any]) -> str:
+    ended = call["ended_ms"]
+    return f"{'...':>10}" if ended is None else f"{float(ended):10.2f}"
+
+
 def _timeline(finding: Mapping[str, Any]) -> list[str]:
     spans = finding.get("timeline") or ()
     shown = [
-        f"{float(each['began_ms']):10.2f} ms - {float(each['ended_ms']):10.2f} ms  client {int(each['client'])}  "
+        f"{float(each['began_ms']):10.2f} ms - {_ended(each)} ms  {each['client']}  "
         f"{clipped(str(each['label']), 80)}: {clipped(str(each['outcome']), 80)}"
         for each in spans[:_MOST_SPANS]
     ]

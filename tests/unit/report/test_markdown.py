@@ -58,7 +58,7 @@ def made_finding(text: str = "", **changes: Any) -> dict[str, Any]:
         "number": 1, "requirement": "INPUT-TYPE", "operation": text, "summary": text or "Accepted true for a_number",
         "place": text, "expected": text, "found": text, "story": text, "cases": [text or "t::a[b]"],
         "exchanges": [exchange], "outcome": "fail",
-        "timeline": [{"client": 1, "label": text, "began_ms": 0.5, "ended_ms": 2.0, "outcome": text}],
+        "timeline": [{"client": "client 1", "label": text, "began_ms": 0.5, "ended_ms": 2.0, "outcome": text}],
         **changes,
     }  # fmt: skip
 
