@@ -69,9 +69,12 @@ def run(namespace: argparse.Namespace) -> int:
         results.append(result)
         _report(result, len(results), len(trials))
 
-    carry_out(trials, max(1, namespace.jobs), keep)
-    if namespace.out:
-        write(results, namespace.out)
+    try:
+        carry_out(trials, max(1, namespace.jobs), keep)
+    finally:
+        # An hour's results are not to be lost with an interrupted run; it says of itself how many trials there were.
+        if namespace.out:
+            write(results, namespace.out)
     for line in lines(results):
         cells = zip(SUMMARY, summary_row(line), strict=True)
         sys.stdout.write("; ".join(f"{name}: {cell}" for name, cell in cells if cell) + "\n")
