@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from _pytest.junitxml import xml_key
 from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
@@ -372,8 +373,20 @@ class ConformanceRun:
             session.exitstatus = int(
                 run.status or (ExitStatus.DOES_NOT_CONFORM if foreign_failures > 0 else run.status)
             )
+        self._tell_junit(run)
         if self._keeping is not None and self.session is not None:
             self._keeping.end(replace(run, status=ExitStatus(int(session.exitstatus))))
+
+    def _tell_junit(self, run: Decided) -> None:
+        """Give pytest's JUnit XML, where it is written, what is not about single cases."""
+        xml = self.config.stash.get(xml_key, None)
+        if xml is None:
+            return
+        told = [("verdict", run.verdict.overall), ("level", run.verdict.level), ("seed", str(self.settings.seed))]
+        told += [("waived", f"{each.requirement} until {each.until}: {each.reason}") for each in run.facts.waivers]
+        told += [("problem", problem) for problem in run.problems]
+        for name, value in told:
+            xml.add_global_property(name, self._shown(value))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:

@@ -41,4 +41,4 @@ def _same(expected: Any, found: Any, name: str) -> bool:
         if name in TIME_FIELDS:
             return parse_instant(expected) == parse_instant(found)
         return is_id_field(name) and expected.lower() == found.lower()
-    return json_equal(expected, found) if MISSING not in (expected, found) else False
+    return json_equal(expected, found)

@@ -18,6 +18,7 @@ from conformance.verdict import Verdict, decisive
 
 _MOST_FINDINGS = 50
 _BODY_SHOWN = 300
+_WIDEST = 100
 _MEANING = {
     "conforms": "every assessed requirement holds",
     "does not conform": "at least one requirement is broken",
@@ -77,7 +78,7 @@ def _print_families(out: TerminalReporter, verdict: Verdict) -> None:
         if result.outcome == "not assessed":
             missing.setdefault(result.reason, []).append(result.requirement.id)
     for reason, identifiers in missing.items():
-        for line in _wrapped(f"not assessed ({len(identifiers)}): {printable(reason)}", ""):
+        for line in _wrapped(out, f"not assessed ({len(identifiers)}): {printable(reason)}"):
             out.write_line(line)
 
 
@@ -87,10 +88,10 @@ def _print_finding(out: TerminalReporter, registry: Registry, number: int, group
     basis = f" ({requirement.level}, {requirement.basis})" if requirement else ""
     out.write_line(f"{number}. {finding['requirement']}{basis}", bold=True, red=True)
     if requirement:
-        for line in _wrapped(requirement.statement, "   "):
+        for line in _wrapped(out, requirement.statement, "   "):
             out.write_line(line)
     where = f" [{finding['operation']}]" if finding["operation"] else ""
-    for line in _wrapped(f"{printable(finding['summary'])}{where}.", "   "):
+    for line in _wrapped(out, f"{printable(finding['summary'])}{where}.", "   "):
         out.write_line(line, bold=True)
     for label in ("place", "expected", "found"):
         if finding[label]:
@@ -122,15 +123,17 @@ def _print_notes(
 ) -> None:
     out.write_line("")
     for each in coverage:
-        out.write_line(
+        told = (
             f"schema of {each.operation}: {each.reached} of {each.points} points exercised, "
             f"{len(each.missing)} missed, {len(each.out_of_reach)} out of reach of seeding"
         )
+        for line in _wrapped(out, told):
+            out.write_line(line)
     for reason in reasons(record for record in ledger.records if record.outcome == "could not run"):
-        for line in _wrapped(f"could not run: {printable(reason)}", ""):
+        for line in _wrapped(out, f"could not run: {printable(reason)}"):
             out.write_line(line, yellow=True)
     freedoms = "; ".join(f"{name}: {' and '.join(choices)}" for name, choices in ledger.freedoms().items())
-    for line in _wrapped(f"left open by the contract, and what this server does: {printable(freedoms)}", ""):
+    for line in _wrapped(out, f"left open by the contract, and what this server does: {printable(freedoms)}"):
         if freedoms:
             out.write_line(line)
     pending = sum(result.outcome == "no check yet" for result in verdict.results)
@@ -142,7 +145,7 @@ def _print_gate(out: TerminalReporter, run: Decided) -> None:
     """Say what the exit status rests on beside the findings: waivers, known faults, what the gate lets pass."""
     for waiver in run.facts.waivers:
         text = f"waived: {waiver.requirement} until {waiver.until}, by {waiver.owner}: {waiver.reason}"
-        for line in _wrapped(printable(text), ""):
+        for line in _wrapped(out, printable(text)):
             out.write_line(line, yellow=True)
     known = [result.requirement.id for result in run.verdict.results if result.outcome == "known"]
     broken = {result.requirement.id for result in run.verdict.results if result.outcome == "fail"}
@@ -154,7 +157,7 @@ def _print_gate(out: TerminalReporter, run: Decided) -> None:
     )
     for label, texts in said:
         for text in texts:
-            for line in _wrapped(printable(f"{label}: {text}"), ""):
+            for line in _wrapped(out, printable(f"{label}: {text}")):
                 out.write_line(line, yellow=label != "problem", red=label == "problem")
     if run.status == ExitStatus.BELOW_REQUIRED_LEVEL:
         out.write_line(f"--require {run.facts.gate.required}: the verdict's level is {run.verdict.level}.", red=True)
@@ -162,17 +165,27 @@ def _print_gate(out: TerminalReporter, run: Decided) -> None:
 
 def _print_verdict(out: TerminalReporter, facts: RunFacts, verdict: Verdict, ledger: Ledger) -> None:
     good = verdict.overall == "conforms"
-    out.write_line(
+    said = (
         f"verdict: {verdict.overall} - {_MEANING[verdict.overall]} (level: {verdict.level}; "
-        f"{ledger.exchanges} exchanges, {facts.duration:.1f} s, seed {facts.seed})",
-        bold=True,
-        green=good,
-        red=verdict.overall == "does not conform",
-        yellow=verdict.overall in ("incomplete", "not run"),
+        f"{ledger.exchanges} exchanges, {facts.duration:.1f} s, seed {facts.seed})"
     )
+    for line in _wrapped(out, said):
+        out.write_line(
+            line,
+            bold=True,
+            green=good,
+            red=verdict.overall == "does not conform",
+            yellow=verdict.overall in ("incomplete", "not run"),
+        )
 
 
-def _wrapped(text: str, indent: str) -> Iterator[str]:
+def _wrapped(out: TerminalReporter, text: str, indent: str = "") -> Iterator[str]:
     yield from textwrap.wrap(
-        " ".join(text.split()), width=100, initial_indent=indent, subsequent_indent=indent, break_long_words=False
+        " ".join(text.split()),
+        # One column is left free: some terminals break a line that fills them.
+        width=min(_WIDEST, out.config.get_terminal_writer().fullwidth - 1),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
