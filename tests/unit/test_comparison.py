@@ -49,6 +49,11 @@ def test_the_same_in_another_form_is_no_difference(expected: Any, found: Any) ->
             [("/created_at", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.001Z")],
         ),
         ({"created_at": None}, {"created_at": "2026-01-01T00:00:00Z"}, [("/created_at", None, "2026-01-01T00:00:00Z")]),
+        ({"created_at": "2026-01-01T00:00:00Z"}, {"created_at": None}, [("/created_at", "2026-01-01T00:00:00Z", None)]),
+        ({"id": UUID}, {"id": UUID.replace("5", "6")}, [("/id", UUID, UUID.replace("5", "6"))]),
+        ({"a": None}, {"a": []}, [("/a", None, [])]),
+        ({"a": "x", "b": 1}, {"a": "x", "b": 2}, [("/b", 1, 2)]),
+        ({"a": {}}, {"a": None}, [("/a", {}, None)]),
         (1, 2, [("", 1, 2)]),
     ],
 )  # fmt: skip

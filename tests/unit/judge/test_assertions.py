@@ -78,6 +78,25 @@ def test_names_are_escaped_and_annotations_do_not_count() -> None:
     assert enumerate_assertions(schema) == (expected,)
 
 
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [
+        ("$schema", "http://json-schema.org/draft-07/schema"),
+        ("$id", "https://research.example/schema"),
+        ("$comment", "a"),
+        ("title", "a"),
+        ("description", "a"),
+        ("default", 1),
+        ("examples", [1]),
+        ("readOnly", True),
+        ("writeOnly", True),
+    ],
+)
+def test_an_annotation_is_allowed_and_asserts_nothing(keyword: str, value: Any) -> None:
+    """A contract may carry any annotation of draft-07."""
+    assert enumerate_assertions({keyword: value}) == ()
+
+
 def test_what_cannot_be_broken_is_no_assertion() -> None:
     """Bounds of nothing and permissions do not count, so that each assertion can be put to the test."""
     schema = {"minLength": 0, "minItems": 0, "minProperties": 0, "uniqueItems": False, "additionalProperties": True}
@@ -97,6 +116,7 @@ def test_what_cannot_be_broken_is_no_assertion() -> None:
         ({"format": "uui"}, "file.json#/format", "Did you mean 'uuid'"),
         ({"format": "email"}, "file.json#/format", "'email'"),
         ({"anyOf": [{"const": 1}]}, "file.json#/anyOf", "'type'"),
+        ({"anyOf": [{"type": "null"}, True]}, "file.json#/anyOf", "'type'"),
         ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, "file.json#/$schema", "draft-07"),
     ],
 )
