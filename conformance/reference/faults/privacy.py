@@ -95,6 +95,8 @@ class DocumentInHeader(_TitleHeader):
 @family.part(
     "privacy-conflict-quotes-text",
     "PRIVACY-ERROR-TEXT",
+    "PRIVACY-MCP-CONTENT",
+    "ACCESS-ARCHIVE-WITHOUT-TEXT",
     observable="a conflict where the text is withheld",
     reports=("https://github.com/modelcontextprotocol/ruby-sdk/issues/485",),
 )
