@@ -110,21 +110,21 @@ class ResultKeptWhileWithheld(Rules):
 
 @variant("refused-attempt-binds-its-key", "OPEN-REFUSED-KEY")
 class RefusedAttemptBindsItsKey(Service):
-    """A mutation id whose first attempt met a conflict is used up: with any other arguments it conflicts too."""
+    """A mutation id whose first attempt met a conflict is used up: with other arguments its owner meets one again."""
 
     def guard(self, stored: StoredConversation, arguments: Arguments) -> None:
+        key = stored.owner_id, arguments["mutation_id"]
         try:
             super().guard(stored, arguments)
         except Conflict:
-            self._refused[arguments["mutation_id"]] = dict(arguments)
+            self._refused[key] = dict(arguments)
             raise
-        bound = self._refused.get(arguments["mutation_id"], arguments)
-        if bound != arguments:
+        if self._refused.get(key, arguments) != arguments:
             raise Conflict("the mutation id was used with other arguments")
 
     @property
-    def _refused(self) -> dict[str, Arguments]:
-        kept: dict[str, Arguments] = self.__dict__.setdefault("refused", {})
+    def _refused(self) -> dict[tuple[str, str], Arguments]:
+        kept: dict[tuple[str, str], Arguments] = self.__dict__.setdefault("refused", {})
         return kept
 
 

@@ -36,6 +36,7 @@ _STATUS_OF: dict[str, tuple[int, frozenset[ErrorKind]]] = {
     "invalid_input": (400, frozenset({"invalid_input"})),
     "unauthenticated": (401, frozenset({"unauthenticated"})),
     "in_progress": (423, frozenset({"in_progress"})),
+    "precondition": (412, frozenset({"conflict"})),
 }
 FAILURES = {
     "cancelled": "cancelled",
@@ -129,11 +130,14 @@ class Told:
         arguments = {"workspace_id": known.workspace_id, "conversation_id": known.conversation_id, **more}
         return ModelCall(channel, caller, arguments)
 
-    def judge(self, call: ModelCall, came: dict[str, Any] | str, header: str = "") -> list[str]:
-        """Return the requirements that an answer breaks: a result, or the kind of a refusal, maybe with a header."""
+    def judge(self, call: ModelCall, came: dict[str, Any] | str, header: str = "", refusal: bytes = b"{}") -> list[str]:
+        """Return the requirements that an answer breaks: a result, or the kind of a refusal, maybe with a header.
+
+        ``refusal`` is the body of a refusal.
+        """
         refused = isinstance(came, str)
         status, kinds = _STATUS_OF[came] if isinstance(came, str) else (200, frozenset[ErrorKind]())
-        body = b"{}" if refused else json.dumps(came).encode()
+        body = refusal if refused else json.dumps(came).encode()
         headers = (("Content-Type", "application/json"), *((("X-Debug", header),) if header else ()))
         made = replace(exchange(), response=Response(status, "", headers, body))
         operation = _OPERATIONS[call.channel]
