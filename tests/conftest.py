@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option with which everything is run."""
-    parser.addoption("--thorough", action="store_true", help="run the longest tests too, as tox -e faults does")
+    parser.addoption("--thorough", action="store_true", help="run the longest tests too, as tox -e thorough does")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

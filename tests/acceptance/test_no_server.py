@@ -16,7 +16,9 @@ def test_nothing_listens(tmp_path: Path) -> None:
     assert 6 == ended.status, ended.last_words
     assert f"no usable answer from http://127.0.0.1:{port}: cannot connect to 127.0.0.1:{port}" in ended.output
     assert "Start the server, or correct --target-url." in ended.output
-    assert ended.report is None
+    assert ended.report is not None
+    assert ("not run", 6, False) == tuple(ended.report[name] for name in ("verdict", "exit_status", "complete"))
+    assert "connection refused" in ended.report["problems"][0]
     assert_readable(ended)
 
 

@@ -33,7 +33,9 @@ def command(*arguments: str) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("fault", [None, FAULT], ids=["conforming", "faulty"])
+@pytest.mark.parametrize(
+    "fault", [pytest.param(None, marks=pytest.mark.thorough, id="conforming"), pytest.param(FAULT, id="faulty")]
+)
 def test_shards_and_workers_say_what_one_run_says(fault: str | None, tmp_path: Path) -> None:
     """The same verdict, findings and counts; a missing shard leaves the whole incomplete, and is named."""
     server = start_reference_server(*(("--fault", fault) if fault else ()))

@@ -14,7 +14,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).parents[2]
 INPUT_CHECKS = "conformance/checks/test_input.py"
-SECONDS = 60
+SECONDS = 240
 ONE_CASE = f"{INPUT_CHECKS}::test_invalid_input_is_refused[INPUT-WELL-FORMED-conversations_get-two-documents]"
 FEW = "conversations_get and (two-documents or trailing-comma or input-unknown-null)"
 """Selects three cases of one operation."""
