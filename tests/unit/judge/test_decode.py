@@ -171,51 +171,6 @@ def shown(raw: Any) -> str | None:
 
 
 @pytest.mark.parametrize(("raw", "value"), GOOD, ids=shown)
-def test_the_limits_are_these() -> None:
-    """128 levels, 1000 digits of a number, 64 MiB."""
-    assert DecodeLimits(128, 1000, 67_108_864) == module.DEFAULT
-
-
-def test_a_document_of_just_the_size_is_read() -> None:
-    """One byte more is refused, whatever it holds."""
-    limits = DecodeLimits(size=3)
-    assert [1] == decode(b"[1]", limits)
-    assert find_fault(b"[1]", limits) is None
-    with pytest.raises(DecodeFault, match="rule size"):
-        decode(b"[1] ", limits)
-
-
-def test_brackets_in_a_text_are_no_levels() -> None:
-    """A text is not nested at all."""
-    assert "[" == decode(b'"["', DecodeLimits(depth=0))
-    with pytest.raises(DecodeFault, match="rule depth"):
-        decode(b"[]", DecodeLimits(depth=0))
-
-
-@pytest.mark.parametrize("raw", [b"[ ]", b"{ }", b"[ 1 , 2 ]", b'{ "a" : 1 }'])
-def test_the_scanner_steps_over_space(raw: bytes) -> None:
-    """Wherever JSON allows it."""
-    assert find_fault(raw) is None
-
-
-@pytest.mark.parametrize(("raw", "offset"), [(b'"\\', 2), (b'"\\u', 3), (b'"\\u00', 5), (b'"\\u00g0"', 5)])
-def test_an_escape_that_ends_early_is_blamed_where_it_ends(raw: bytes, offset: int) -> None:
-    """At the first byte that cannot stand there, or the end."""
-    fault = find_fault(raw)
-    assert fault is not None
-    assert ("syntax", offset) == (fault.rule, fault.offset)
-
-
-@pytest.mark.parametrize(
-    "literal",
-    ["0." + "1" * 1000, "1" * 500 + "." + "1" * 501, "1." + "1" * 998 + "e10", "1" * 400 + ".5", "-" + "1" * 400 + ".5"],
-)
-def test_a_number_that_cannot_be_held_is_refused(literal: str) -> None:
-    """Too many digits in all, or a fraction beyond the range of a double, on either side of zero."""
-    with pytest.raises(ValueError, match=r"too many digits|out of the range"):
-        exact_number(literal, 1000)
-
-
 def test_a_strict_document_is_decoded_exactly(raw: bytes, value: Any) -> None:
     """Both paths accept it, and the value is the exact JSON value with integral numbers as integers."""
     decoded = decode(raw)
