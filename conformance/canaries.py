@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, Final
 from conformance.canary_places import Place, places
 from conformance.cases.conversations import Document, title_markers
 from conformance.cases.texts import MARKER
+from conformance.clock import Clock
 from conformance.control.interface import AccessState, Capabilities, Principal, TestControl
 from conformance.judge.finding import Finding
 from conformance.judge.formats import parse_instant
@@ -37,7 +37,7 @@ _NO_CLOCK: Final = (-1, 0.0)
 
 @dataclass(slots=True)
 class _Conversation:
-    """What is known of a seeded conversation; moments are readings of the performance counter, in seconds."""
+    """What is known of a seeded conversation; moments are readings of the suite's clock, in seconds."""
 
     owner: str
     workspace_id: str
@@ -60,8 +60,9 @@ class _Canary:
 class CanaryWatch:
     """Watches the exchanges of one process. Safe to use from several threads."""
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str, clock: Clock | None = None) -> None:
         self._scope = scope
+        self._clock = clock or Clock()
         self._persons: dict[str, tuple[str, bool]] = {}
         self._conversations: dict[str, _Conversation] = {}
         self._runs: dict[str, _Conversation] = {}
@@ -120,7 +121,7 @@ class CanaryWatch:
 
     def clock_stands(self, workspace_id: str | None, now: int) -> None:
         """Take note that a workspace's clock stands (every clock, where none is named) at ``now`` milliseconds."""
-        self._clocks[workspace_id and workspace_id.lower()] = (now, time.perf_counter())
+        self._clocks[workspace_id and workspace_id.lower()] = (now, self._clock.reading())
 
     def clock_runs(self, workspace_id: str | None) -> None:
         """Take note that a workspace's clock is about to run again: what is expired there is not judged any more."""
@@ -130,7 +131,7 @@ class CanaryWatch:
         """Take note of access that was withdrawn, or is about to be granted: then the text may come back."""
         known = self._conversations.get(conversation_id.lower())
         if known is not None:
-            known.withheld = None if granted else time.perf_counter()
+            known.withheld = None if granted else self._clock.reading()
 
     def forget(self) -> None:
         """Forget everything that was seeded."""
@@ -140,7 +141,7 @@ class CanaryWatch:
     @contextmanager
     def calling(self) -> Iterator[None]:
         """Mark the beginning of a call of this thread, so that changes of state during it are known as such."""
-        self._calls.began = time.perf_counter()
+        self._calls.began = self._clock.reading()
         try:
             yield
         finally:
@@ -151,7 +152,7 @@ class CanaryWatch:
         if self._canaries:
             began = getattr(self._calls, "began", None)
             if began is None:
-                began = time.perf_counter() - exchange.elapsed - _UNKNOWN_BEGINNING_SECONDS
+                began = self._clock.reading() - exchange.elapsed - _UNKNOWN_BEGINNING_SECONDS
             self.examine(exchange, places(exchange), began)
 
     def answered(self, answer: Answer) -> None:
@@ -171,8 +172,8 @@ class CanaryWatch:
             return
         known = self._conversations.get(asked)
         if is_archived and known is not None:
-            known.archived = known.archived or time.perf_counter()
-            self.examine(answer.exchange, places(answer.exchange), time.perf_counter())
+            known.archived = known.archived or self._clock.reading()
+            self.examine(answer.exchange, places(answer.exchange), self._clock.reading())
 
     def examine(self, exchange: Exchange, parts: tuple[Place, ...], began: float) -> None:
         """Look for markers in the parts of what came back from a call that began at that reading of the counter.
@@ -198,7 +199,7 @@ class CanaryWatch:
         headers = () if credential.header is None else (("Authorization", credential.header),)
         request = Request("STDERR", "", headers, b"")
         exchange = Exchange("", credential.label, request, Response(0, "", (), text), None, 0.0)
-        began = time.perf_counter() - _UNKNOWN_BEGINNING_SECONDS
+        began = self._clock.reading() - _UNKNOWN_BEGINNING_SECONDS
         self.examine(exchange, (Place("stderr", text, "PRIVACY-STDERR"),), began)
 
     def _caller(self, exchange: Exchange) -> tuple[str, bool] | None:

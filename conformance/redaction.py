@@ -13,7 +13,7 @@ from urllib.parse import quote
 from conformance.errors import UsageProblem
 from conformance.target import CONTROL_TOKEN_VARIABLE, DEFAULT_TOKEN_VARIABLE, Secret, Target
 
-_SHORTEST: Final = 8
+SHORTEST: Final = 8
 """A shorter token is made up for a check, and may well stand elsewhere in the text."""
 
 
@@ -22,9 +22,9 @@ def without_token(text: str, token: str, variable: str = DEFAULT_TOKEN_VARIABLE)
 
     The first half of a token counts as one: what a target said may have been cut.
     """
-    if len(token) < _SHORTEST:
+    if len(token) < SHORTEST:
         return text
-    head = token[: max(_SHORTEST, len(token) // 2)]
+    head = token[: max(SHORTEST, len(token) // 2)]
     if head in text:
         first, *others = text.split(head)
         text = first + "".join(f"${variable}{_without_beginning(other, token[len(head) :])}" for other in others)
@@ -69,7 +69,10 @@ class Redaction:
     @classmethod
     def of(cls, target: Target) -> Redaction:
         """Return the redaction of a target's tokens; one that cannot be read is none that can be told."""
-        named: list[tuple[Secret, str]] = [(secret, DEFAULT_TOKEN_VARIABLE) for secret in target.tokens.values()]
+        named: list[tuple[Secret, str]] = [
+            (secret, DEFAULT_TOKEN_VARIABLE if role == "reader" else f"{DEFAULT_TOKEN_VARIABLE}_{role.upper()}")
+            for role, secret in target.tokens.items()
+        ]
         if target.control_token is not None:
             named.append((target.control_token, CONTROL_TOKEN_VARIABLE))
         variables: dict[str, str] = {}
@@ -79,6 +82,10 @@ class Redaction:
             except UsageProblem:
                 continue
         return cls(variables)
+
+    def names(self) -> dict[str, str]:
+        """Return for each token the name of the variable that stands for it."""
+        return dict(self._variables)
 
     def text(self, text: str) -> str:
         """Return the text without tokens, and with escapes in place of lone surrogates, which no file can hold."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from conformance.contract import Contract
 from conformance.errors import ExitStatus
@@ -32,9 +34,11 @@ class Keeping:
         self._cases: CaseLog | None = None
         self._exchanges: ExchangeLog | None = None
 
-    def exchanges(self, facts: RunFacts, redaction: Redaction, worker: str) -> ExchangeLog:
-        """Begin the log of this process's exchanges."""
-        self._exchanges = ExchangeLog(self._folder / _log_of(worker), facts, redaction, worker)
+    def exchanges(
+        self, facts: RunFacts, redaction: Redaction, worker: str, description: Mapping[str, Any]
+    ) -> ExchangeLog:
+        """Begin the log of this process's exchanges, with what describes the target."""
+        self._exchanges = ExchangeLog(self._folder / _log_of(worker), facts, redaction, worker, description)
         return self._exchanges
 
     def begin(self, facts: RunFacts) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Never
 from urllib.parse import urlsplit
 
 from conformance.canaries import CanaryWatch, WatchedControl
+from conformance.clock import Clock
 from conformance.contract import Contract, Operation
 from conformance.control.http import HttpControl
 from conformance.control.interface import Capabilities, TestControl
@@ -18,6 +19,8 @@ from conformance.errors import CouldNotRun, SuiteFault
 from conformance.judge.coverage import Coverage
 from conformance.judge.result import ResultJudge
 from conformance.judge.schema import SchemaJudge
+from conformance.recorded.tape import Tape
+from conformance.recorded.transports import recorded_transport
 from conformance.report.exchange_log import ExchangeLog
 from conformance.requirements import Registry
 from conformance.stage import Scene, Stage
@@ -65,8 +68,11 @@ class Session:
         target: Target,
         settings: RunSettings,
         control: TestControl | None,
+        tape: Tape | None = None,
     ) -> None:
         self.contract = contract
+        self.clock = tape.clock if tape is not None else Clock()
+        self.tape = tape
         self.registry = registry
         self.target = target
         self.settings = settings
@@ -78,12 +84,14 @@ class Session:
         self._limited_in_a_row = 0
         self._control = control
         capabilities = control.capabilities() if control else Capabilities(frozenset())
-        self.canaries = CanaryWatch(contract.operations[0].scope)
+        self.canaries = CanaryWatch(contract.operations[0].scope, self.clock)
         watched = WatchedControl(control, self.canaries, capabilities, self._restarted) if control else None
         # The reference server restarts without cutting a call; of another one that cannot be expected.
         shared = settings.worker != "main" and not target.embedded
         people = self.random("people", settings.worker)
-        self.stage = Stage(contract, target, watched, capabilities, people, shared_with_workers=shared)
+        self.stage = Stage(
+            contract, target, watched, capabilities, people, shared_with_workers=shared, clock=self.clock
+        )
         self._entries: dict[str, Entry] = {entry.transport: entry for entry in entries(target)}
         self._transports: dict[str, AnyTransport] = {}
         self.transport = self.transport_named(target.transport)
@@ -98,6 +106,7 @@ class Session:
     def write_to(self, log: ExchangeLog) -> None:
         """Write down every exchange from now on, those with test control too."""
         self._log = log
+        self.clock.note = log.read_clock
         if isinstance(self._control, HttpControl):
             self._control.observe = lambda exchange: log.add(exchange, "control")
 
@@ -143,7 +152,11 @@ class Session:
         """Return one of the target's transports, opened when it is first asked for."""
         if name not in self._transports:
             entry = self._entries[name]
-            self._transports[name] = open_transport(self.target, entry, self._observe, self.canaries.hear)
+            self._transports[name] = (
+                open_transport(self.target, entry, self._observe, self.canaries.hear)
+                if self.tape is None
+                else recorded_transport(self.tape, self.target, entry, self._observe)
+            )
         return self._transports[name]
 
     @property
@@ -191,6 +204,17 @@ class Session:
         """Share this scene no longer, because it may not be as it was."""
         self._shared = {name: shared for name, shared in self._shared.items() if shared is not scene}
 
+    def note_dropped(self, exchange: Exchange, sent: bytes, awaits: str) -> None:
+        """Take note of a call whose connection the suite itself dropped, after ``sent`` of its body."""
+        self.exchanges += 1
+        if self._log is not None:
+            self._log.add(exchange, dropped={"sent_bytes": len(sent), "awaits": awaits})
+
+    def note_beside(self, span: tuple[int, int]) -> None:
+        """Take note of when what was done beside a race began and ended."""
+        if self._log is not None:
+            self._log.beside(span)
+
     def _observe(self, exchange: Exchange) -> None:
         """Count exchanges, and stop the run when the target has plainly stopped answering."""
         self.exchanges += 1
@@ -201,6 +225,9 @@ class Session:
         if failure is None:
             self._silent_in_a_row = 0
             self._watch_limit(exchange)
+            return
+        if exchange.span is not None:
+            # A call without an answer is judged as part of its race; it does not show that the target is gone.
             return
         if self.exchanges == 1:
             # The preflight has a better word for a target that was never there.
@@ -223,6 +250,10 @@ class Session:
         """Give a target that restarts a moment to come back; a child is started anew with the next call or never."""
         if exchange.request.method == "STDIO":
             self._give_up(message)
+        if self.tape is not None:
+            if not self.tape.goes_on():
+                self._give_up(f"the target is gone: {message}")
+            return
         deadline = time.monotonic() + _RECONNECT_SECONDS
         origin = urlsplit(exchange.request.url)
         while time.monotonic() < deadline:

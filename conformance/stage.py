@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import random
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import Any, Literal
 from conformance.cases.conversations import Document, Plan, RunPlan, compose, lowest_number
 from conformance.cases.sample import sample
 from conformance.cases.texts import UTC_MILLISECONDS, timestamp
+from conformance.clock import Clock
 from conformance.contract import Contract, Operation
 from conformance.control.interface import Capabilities, ControlFailed, Principal, TestControl
 from conformance.errors import SuiteFault
@@ -120,13 +120,17 @@ class Stage:
         rng: random.Random,
         *,
         shared_with_workers: bool = False,
+        clock: Clock | None = None,
     ) -> None:
         self._contract = contract
         self._target = target
         self._control = control
         self.capabilities = capabilities
         self._shared_with_workers = shared_with_workers
+        self._clock = clock or Clock()
         self._clock_offset: float | None = None
+        # A workspace that nobody has, for asking what time it is.
+        self._nowhere = fresh_uuid(rng)
         self._frozen: dict[str, int] = {}
         self._populated: set[str] = set()
         self._homes: dict[str, str] = {}
@@ -238,16 +242,16 @@ class Stage:
             self._clock_offset = 0.0
             if self._control is not None and "clock" in self.capabilities.names:
                 self._clock_offset = self._read_offset()
-        return int((time.time() + self._clock_offset) * 1000) - _SKEW
+        return int((self._clock.now() + self._clock_offset) * 1000) - _SKEW
 
     def _read_offset(self) -> float:
         """Return how many seconds the target's clock is ahead of ours; none where it tells no workspace's time yet."""
         try:
-            now = parse_instant(self.control.read_clock(str(uuid.uuid4())))
+            now = parse_instant(self.control.read_clock(self._nowhere))
         except ControlFailed:
             # A test control may know no clock of a workspace without people.
             return 0.0
-        return float(now) - time.time()
+        return float(now) - self._clock.now()
 
     def set_clock(self, workspace_id: str, now: int) -> None:
         """Make the target's clock stand still for the workspace at ``now``, milliseconds since 1970.

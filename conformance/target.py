@@ -37,7 +37,10 @@ class Implementation:
 
 @dataclass(frozen=True)
 class Secret:
-    """A token by reference: an environment variable or a file, never the value in a target file."""
+    """A token by reference, never the value in a target file.
+
+    ``source`` is ``env`` or ``file``, or ``recorded`` where only the name that stands for it is known.
+    """
 
     source: str
     name: str
@@ -48,6 +51,8 @@ class Secret:
         Raises:
             UsageProblem: the variable or file is missing or empty.
         """
+        if self.source == "recorded":
+            return self.name
         if self.source == "env":
             value = os.environ.get(self.name, "")
         else:

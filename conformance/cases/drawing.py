@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from conformance.errors import CouldNotRun
 
@@ -23,6 +27,23 @@ def drawing(**more: Any) -> hypothesis.settings:
         "report_multiple_bugs": False,
     }
     return hypothesis.settings(**(usual | more))
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Draw without the constants that Hypothesis finds in whatever modules happen to be imported.
+
+    It has no setting for that; with them the same seed draws something else beside a vendor's own modules.
+    """
+    usual = providers._get_local_constants, providers.CONSTANTS_CACHE  # noqa: SLF001 - see above
+    providers._get_local_constants, providers.CONSTANTS_CACHE = Constants, _CONSTANTS  # noqa: SLF001
+    try:
+        yield
+    finally:
+        providers._get_local_constants, providers.CONSTANTS_CACHE = usual  # noqa: SLF001
+
+
+_CONSTANTS: Final = type(providers.CONSTANTS_CACHE)(1024)
 
 
 class DrawingStopped(BaseException):

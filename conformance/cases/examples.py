@@ -9,7 +9,7 @@ import hypothesis
 from hypothesis import strategies
 from hypothesis.errors import FlakyFailure
 
-from conformance.cases.drawing import DrawingStopped, drawing
+from conformance.cases.drawing import DrawingStopped, drawing, undisturbed
 from conformance.errors import CouldNotRun
 from conformance.judge.finding import NonConformance
 
@@ -39,7 +39,8 @@ def run_examples(
             raise
 
     try:
-        examples()
+        with undisturbed():
+            examples()
     except DrawingStopped as stop:
         raise stop.problem from None
     except FlakyFailure:

@@ -26,7 +26,7 @@ from conformance.cases.conversations import (
     RunPlan,
     compose,
 )
-from conformance.cases.drawing import DrawingStopped, drawing
+from conformance.cases.drawing import DrawingStopped, drawing, undisturbed
 from conformance.cases.texts import TimestampStyle, new_marker
 from conformance.judge.finding import NonConformance
 
@@ -202,7 +202,8 @@ def run_stories(machine: type[RuleBasedStateMachine], *, seed: int, count: int) 
     settings = drawing(max_examples=_LOT, stateful_step_count=STEPS)
     try:
         for lot in range(-(-count // _STORIES_OF_A_LOT)):
-            run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=settings)
+            with undisturbed():
+                run_state_machine_as_test(hypothesis.seed(seed + lot)(machine), settings=settings)
     except DrawingStopped as stop:
         raise stop.problem from None
     except FlakyFailure as flaky:

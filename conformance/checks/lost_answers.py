@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import select
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from conformance.session import Session
 from conformance.transport.exchange import Answer, Call, Exchange, Failure
-from conformance.transport.wire import WireFault, connect, remaining
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Drop:
 
     what: str
     sent: Callable[[bytes], bytes]
-    awaits: str = ""
+    awaits: Literal["", "answer", "byte"] = ""
 
 
 DROPS: Mapping[str, Drop] = {
@@ -46,22 +43,13 @@ def send_and_drop(session: Session, call: Call, drop: Drop) -> Exchange:
     Whatever the target does with the connection is no failure: it was the suite that went away.
     """
     prepared = session.transport.prepare(call)
-    request, wire = prepared.request, prepared.wire
-    lines = (f"{request.method} {prepared.path} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers))
-    head = "".join(f"{line}\r\n" for line in (*lines, ""))
-    deadline = time.monotonic() + wire.limits.seconds
-    started = time.perf_counter()
-    with contextlib.suppress(OSError, WireFault), contextlib.closing(connect(wire.origin, deadline)) as connection:
-        connection.settimeout(remaining(deadline))
-        connection.sendall(head.encode("latin-1") + drop.sent(request.body))
-        if drop.awaits == "answer":
-            select.select([connection], [], [], remaining(deadline))
-        elif drop.awaits == "byte":
-            connection.recv(1)
-    session.exchanges += 1
+    request, started = prepared.request, session.clock.reading()
+    prepared.wire.drop(request, prepared.path, drop.sent(request.body), drop.awaits)
+    elapsed = session.clock.reading() - started
     failure = Failure("closed", f"the suite dropped the connection {drop.what}")
-    elapsed = time.perf_counter() - started
-    return Exchange(call.operation.name, call.credential.label, request, None, failure, elapsed)
+    dropped = Exchange(call.operation.name, call.credential.label, request, None, failure, elapsed)
+    session.note_dropped(dropped, drop.sent(request.body), drop.awaits)
+    return dropped
 
 
 def sent_until_answered(session: Session, call: Call) -> Answer:
@@ -74,7 +62,7 @@ def sent_until_answered(session: Session, call: Call) -> Answer:
     for _ in range(_PAUSES):
         if answer.outcome != "refused" or (answer.kinds is not None and "in_progress" not in answer.kinds):
             break
-        time.sleep(pause)
+        session.clock.wait(pause)
         pause *= 2
         answer = session.call(call.operation, call.arguments, call.credential)
     return answer

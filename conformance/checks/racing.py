@@ -134,6 +134,8 @@ class Round:
         at any later time.
         """
         raced = race(self._session.transport, scripts, self.how, beside, self._lead)
+        if raced.beside is not None:
+            self._session.note_beside(raced.beside)
         if raced.beside is not None and happening is not None:
             called, returned = raced.beside
             self._beside.append(Event("beside", happening, called, returned if happens_within else None))
@@ -145,8 +147,12 @@ class Round:
 
     def then(self, call: Call) -> Made:
         """Make a call by itself, after the race."""
-        self.made.append(self._read(timed_call(self._session.transport, call), AFTERWARDS))
+        self.made.append(self._read(timed_call(self._session.transport, call, self._session.clock), AFTERWARDS))
         return self.made[-1]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self._session.clock.wait(seconds)
 
     def read_afterwards(self) -> Made:
         """Read the conversation after the race.

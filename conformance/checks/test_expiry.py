@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import email.utils
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -492,15 +491,15 @@ def _with_headers(
     """Make the same call again with these headers, filled in with what the first answer said of itself."""
     response = before.response
     etag = (response.header("ETag") if response else None) or '"1"'
-    date = (response.header("Last-Modified") or response.header("Date") if response else None) or _http_date()
+    date = (response.header("Last-Modified") or response.header("Date") if response else None) or _http_date(session)
     filled = {name: value.format(etag=etag, date=date) for name, value in headers}
     repeated = Call(operation, encode(scene.arguments(operation)), scene.principal.credential)
     with session.canaries.calling():
         return session.transport.call_with_headers(repeated, filled).exchange
 
 
-def _http_date() -> str:
-    return email.utils.formatdate(time.time(), usegmt=True)
+def _http_date(session: Session) -> str:
+    return email.utils.formatdate(session.clock.now(), usegmt=True)
 
 
 def _no_stale_copy(exchange: Exchange, private: frozenset[str]) -> Iterator[Finding]:
@@ -582,11 +581,11 @@ def _wait_until(session: Session, moment: int, probe: Scene, read: Scene) -> Non
 
     Skips the check where that clock does not come there in time.
     """
-    end = time.monotonic() + _LONGEST_WAIT
-    while time.monotonic() < end:
+    end = session.clock.reading() + _LONGEST_WAIT
+    while session.clock.reading() < end:
         call(session, read, needed(session).get)
         now = _clock_of_answers(session, probe)
         if now is not None and now - SECOND >= moment:
             return
-        time.sleep(0.25)
+        session.clock.wait(0.25)
     pytest.skip("no clock can be set, and the Date of the target's answers does not go on")

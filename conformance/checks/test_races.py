@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -136,7 +135,7 @@ def _retried(each: Round, call: Call) -> Made:
     for pause in _PAUSES:
         if not (made.limited or made.refused_as("conflict", "in_progress")):
             break
-        time.sleep(pause)
+        each.wait(pause)
         made = each.then(call)
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
@@ -27,8 +27,8 @@ _LIMITS: Final = WireLimits(seconds=30.0)
 class HttpControl:
     """A client of the test-control API."""
 
-    def __init__(self, url: str, token: str | None) -> None:
-        self._wire = Wire(Origin.parse(url, "--control-url"), _LIMITS)
+    def __init__(self, url: str, token: str | None, make_wire: Callable[[Origin, WireLimits], Wire] = Wire) -> None:
+        self._wire = make_wire(Origin.parse(url, "--control-url"), _LIMITS)
         self._url = self._wire.origin.url
         self._headers = (
             ("Host", self._wire.origin.authority),

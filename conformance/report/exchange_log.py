@@ -10,20 +10,22 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
-from conformance.redaction import Redaction, without_token
+from conformance.judge.markers import markers_in
+from conformance.redaction import Redaction
 from conformance.report.curl import bearer_token
+from conformance.report.token_names import TokenNames
 from conformance.run import RunFacts
 from conformance.transport.exchange import Exchange, Headers
 
 NAME: Final = "exchanges.jsonl"
 FORMAT: Final = "sosoapi-conformance exchanges"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
-_GIVEN_TOKEN: Final = re.compile(rb'("token" *: *")[^"]*"')
+_GIVEN_TOKEN: Final = re.compile(rb'("token" *: *")([^"]*)"')
 """A token in an answer of test control, which gives them."""
-_MOST_BYTES: Final = 256 * 1024
+_MOST_BYTES: Final = 4 * 1024 * 1024
 _HEADERS: Final = frozenset({
     "accept", "accept-encoding", "allow", "authorization", "cache-control", "content-encoding", "content-length",
     "content-type", "date", "etag", "expect", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
@@ -33,9 +35,20 @@ _HEADERS: Final = frozenset({
 
 
 class ExchangeLog:
-    """Writes exchanges; safe to use from several threads. Bodies beyond 256 KiB are written as their digest."""
+    """Writes exchanges; safe to use from several threads.
 
-    def __init__(self, path: Path, facts: RunFacts, redaction: Redaction, worker: str = "main") -> None:
+    Bodies beyond 4 MiB are written as their digest. Each token has a name of its own, so that it can still be told who
+    called.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        facts: RunFacts,
+        redaction: Redaction,
+        worker: str = "main",
+        description: Mapping[str, Any] | None = None,
+    ) -> None:
         """Begin the file; ids of exchanges begin with the name of the worker.
 
         Raises:
@@ -49,8 +62,9 @@ class ExchangeLog:
         self._lock = threading.Lock()
         self._count = 0
         self._case = ""
+        self._tokens = TokenNames(redaction.names())
         self._ids: dict[int, tuple[Exchange, str]] = {}
-        self._write(header(facts))
+        self._write({**header(facts), "target": description})
 
     def begin_case(self, case: str) -> None:
         """Take note of the case to which the next exchanges belong."""
@@ -58,10 +72,33 @@ class ExchangeLog:
         self._case = case
         self._ids.clear()
 
-    def add(self, exchange: Exchange, to: str = "target") -> None:
-        """Write an exchange that has just come to its end; ``to`` is ``target`` or ``control``."""
+    def read_clock(self, now: float) -> None:
+        """Write down a time of day from which a case is made, in seconds since 1970."""
+        with self._lock:
+            self._write({"kind": "reading", "case": self._case, "now": now})
+
+    def beside(self, span: tuple[int, int]) -> None:
+        """Write down when what was done beside a race began and ended, in nanoseconds of the monotonic clock."""
+        with self._lock:
+            self._write({"kind": "beside", "case": self._case, "span": self._since_start(span)})
+
+    def _since_start(self, span: tuple[int, int]) -> list[int]:
+        return [instant - round(self._started * 1e9) for instant in span]
+
+    def add(
+        self, exchange: Exchange, to: Literal["target", "control"] = "target", dropped: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write an exchange that has just come to its end.
+
+        ``dropped`` says how much of the body was sent, and what was awaited, before the suite itself dropped the
+        connection.
+        """
         token = bearer_token(exchange.request)
-        request, response = exchange.request, exchange.response
+        request, response, span = exchange.request, exchange.response, exchange.span
+        began = time.monotonic() - self._started - exchange.elapsed
+        if span is not None:
+            span = (self._since_start(span)[0], self._since_start(span)[1])
+            began = span[0] / 1e9
         with self._lock:
             self._count += 1
             identifier = f"{self._worker}-{self._count}"
@@ -74,7 +111,7 @@ class ExchangeLog:
                 "to": to,
                 "operation": exchange.operation,
                 "principal": exchange.principal,
-                "at": round(time.monotonic() - self._started - exchange.elapsed, 6),
+                "at": round(began, 6),
                 "elapsed": round(exchange.elapsed, 6),
                 "request": {
                     "method": request.method,
@@ -88,10 +125,15 @@ class ExchangeLog:
                     "status": response.status,
                     "reason": self._text(response.reason, token),
                     "headers": self._headers(response.headers, token),
-                    **self._body(response.body if to == "target" else _without_given(response.body), token),
+                    **self._body(response.body if to == "target" else self._without_given(response.body), token),
                 },
                 "failure": None if exchange.failure is None else self._text(exchange.failure.message, token),
+                "failure_kind": None if exchange.failure is None else exchange.failure.kind,
             }
+            if span is not None:
+                line["span"] = list(span)
+            if dropped is not None:
+                line["dropped"] = dict(dropped)
             self._write(line)
 
     def name(self, exchange: Exchange) -> str:
@@ -109,14 +151,14 @@ class ExchangeLog:
         self._file.write(line)
 
     def _text(self, text: str, token: str) -> str:
-        return self._redaction.text(without_token(text, token))
+        return self._redaction.text(self._tokens.text(text, token))
 
     def _headers(self, headers: Headers, token: str, *, is_child: bool = False) -> list[list[str]]:
         """Return the headers, or what the environment of a child says; a value that is not on the list is left out."""
         return [
             [
                 self._text(name, token),
-                self._text(value, token) if is_child or name.lower() in _HEADERS else "(not written)",
+                self._text(value, token) if is_child or _is_written(name, value) else "(not written)",
             ]
             for name, value in headers
         ]
@@ -128,13 +170,21 @@ class ExchangeLog:
             text = body.decode("utf-8")
         except UnicodeDecodeError:
             # Tokens are ASCII: whatever surrounds them, they are found in a text of single bytes.
-            shown = self._redaction.text(without_token(body.decode("latin-1"), token)).encode("latin-1")
+            shown = self._text(body.decode("latin-1"), token).encode("latin-1")
             return {"body": {"base64": base64.b64encode(shown).decode()}, "bytes": len(body)}
         return {"body": self._text(text, token), "bytes": len(body)}
 
+    def _without_given(self, body: bytes) -> bytes:
+        def named(match: re.Match[bytes]) -> bytes:
+            name = self._tokens.name(match[2].decode("latin-1"))
+            return match[1] + (b"$" + name.encode() if name else match[2]) + b'"'
 
-def _without_given(body: bytes) -> bytes:
-    return _GIVEN_TOKEN.sub(rb'\1$SOSOAPI_TOKEN"', body)
+        return _GIVEN_TOKEN.sub(named, body)
+
+
+def _is_written(name: str, value: str) -> bool:
+    """Tell whether the value of a header is written: it is on the list, or has private text of the suite's own."""
+    return name.lower() in _HEADERS or bool(markers_in(value.encode("utf-8", "replace")))
 
 
 def header(facts: RunFacts) -> dict[str, Any]:
@@ -142,6 +192,19 @@ def header(facts: RunFacts) -> dict[str, Any]:
     names = ("suite_version", "contract", "contract_version", "seed", "profile", "transport", "started_at")
     values = {name: getattr(facts, name) for name in names}
     return {"kind": "header", "format": FORMAT, "format_version": FORMAT_VERSION, **values}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the first line of a log.
+
+    Raises:
+        OSError, ValueError, KeyError: there is no such file, or it is no log of this version.
+    """
+    with path.open("rb") as file:
+        values = json.loads(file.readline())
+    if (values["format"], values["format_version"]) != (FORMAT, FORMAT_VERSION):
+        raise ValueError(f"it is not {FORMAT!r}, version {FORMAT_VERSION}")
+    return dict(values)
 
 
 def footer(count: int, digest: str, *, complete: bool) -> dict[str, Any]:
@@ -155,9 +218,11 @@ def put_together(path: Path, parts: Iterable[Path], facts: RunFacts, *, complete
     Raises:
         OSError: a file cannot be read or written.
     """
+    parts = list(parts)
+    description = read_header(parts[0])["target"] if parts else None
     digest, count = hashlib.sha256(), 0
     with path.open("wb") as file:
-        for line in (_line(header(facts)), *(line for part in parts for line in _exchanges(part))):
+        for line in (_line({**header(facts), "target": description}), *(line for part in parts for line in _all(part))):
             count += line.startswith(_EXCHANGE)
             digest.update(line)
             file.write(line)
@@ -165,12 +230,19 @@ def put_together(path: Path, parts: Iterable[Path], facts: RunFacts, *, complete
 
 
 _EXCHANGE: Final = b'{"kind":"exchange",'
+_OTHER_ENDS: Final = (b'{"kind":"header",', b'{"kind":"footer",')
 
 
 def _exchanges(path: Path) -> Iterable[bytes]:
     with path.open("rb") as file:
         # A line without its end was cut off.
         yield from (line for line in file if line.startswith(_EXCHANGE) and line.endswith(b"\n"))
+
+
+def _all(path: Path) -> Iterable[bytes]:
+    """Yield the lines of a part but for its own beginning and end."""
+    with path.open("rb") as file:
+        yield from (line for line in file if line.endswith(b"\n") and not line.startswith(_OTHER_ENDS))
 
 
 def find(path: Path, wanted: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ from hypothesis import Phase
 from schemathesis import Case, GenerationMode
 from schemathesis.core.failures import FailureGroup
 
-from conformance.cases.drawing import drawing
+from conformance.cases.drawing import drawing, undisturbed
 from conformance.contract import Contract, Operation
 from conformance.openapi.binding import rest_document
 from conformance.transport.exchange import ErrorKind, Exchange
@@ -111,7 +111,8 @@ class SecondEngine:
         def draw(case: Case[Any]) -> None:
             found.setdefault((SecondEngine.text(case), case.headers.get(_HEADER)), case)
 
-        draw()
+        with undisturbed():
+            draw()
         return tuple(found.values())
 
 

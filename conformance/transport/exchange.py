@@ -62,6 +62,7 @@ class Exchange:
     """One request and what came of it. Exactly one of ``response`` and ``failure`` is set.
 
     ``operation`` is the operation's name or empty, ``principal`` a label without secrets, ``elapsed`` in seconds.
+    ``span`` is set for a call of a race: when it was sent and answered, in nanoseconds of the monotonic clock.
     """
 
     operation: str
@@ -70,6 +71,7 @@ class Exchange:
     response: Response | None
     failure: Failure | None
     elapsed: float
+    span: tuple[int, int] | None = None
 
 
 def is_token(text: str) -> bool:

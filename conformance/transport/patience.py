@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -15,7 +14,9 @@ _MOST_SECONDS: Final = 5.0
 _Sent = TypeVar("_Sent")
 
 
-def patiently(send: Callable[[], _Sent], exchange_of: Callable[[_Sent], Exchange]) -> _Sent:
+def patiently(
+    send: Callable[[], _Sent], exchange_of: Callable[[_Sent], Exchange], wait: Callable[[float], None]
+) -> _Sent:
     """Send, and again after a 429, and return what came last; in all it waits no longer than 5 seconds."""
     waited = 0.0
     for attempt in range(1, _TRIES + 1):
@@ -27,7 +28,7 @@ def patiently(send: Callable[[], _Sent], exchange_of: Callable[[_Sent], Exchange
         waited += pause
         if waited > _MOST_SECONDS:
             break
-        time.sleep(pause)
+        wait(pause)
     return sent
 
 

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import h11
 
+from conformance.clock import Clock
 from conformance.transport.exchange import Answer, Call, Response, Transport
 from conformance.transport.mcp.streaming import WatchedConnection
 from conformance.transport.mcp.transport import McpTransport
@@ -48,6 +49,25 @@ class Raced:
 
     clients: tuple[tuple[Timed, ...], ...]
     beside: tuple[int, int] | None
+
+
+def with_span(timed: Timed) -> Timed:
+    """Return the same, with its instants in the exchange too."""
+    exchange = replace(timed.answer.exchange, span=(timed.called, timed.returned))
+    return replace(timed, answer=replace(timed.answer, exchange=exchange))
+
+
+@runtime_checkable
+class PlaysRaces(Protocol):
+    """A transport whose races have been run already."""
+
+    def prepare(self, call: Call) -> Prepared:
+        """Return the request of a call."""
+
+    def play_race(
+        self, prepare: Prepare, scripts: Sequence[Sequence[Call]], beside: Callable[[], None] | None
+    ) -> Raced:
+        """Return what the race came to."""
 
 
 @runtime_checkable
@@ -86,6 +106,8 @@ def race(
     Raises:
         Exception: whatever ``beside`` raised.
     """
+    if isinstance(transport, PlaysRaces):
+        return transport.play_race(transport.prepare, scripts, beside)
     started = threading.Event()
     span: tuple[int, int] | None = None
     with ThreadPoolExecutor(1) as pool:
@@ -141,10 +163,11 @@ def _by_threads(
         return list(pool.map(play, scripts))
 
 
-def timed_call(transport: Transport, call: Call) -> Timed:
+def timed_call(transport: Transport, call: Call, clock: Clock | None = None) -> Timed:
     """Make one call by itself and note when it began and ended."""
-    called = time.monotonic_ns()
-    return Timed(transport.call(call), called, time.monotonic_ns())
+    clock = clock or Clock()
+    called = clock.instant()
+    return Timed(transport.call(call), called, clock.instant())
 
 
 class _HttpRacer:
@@ -175,12 +198,10 @@ class _HttpRacer:
                 start()
                 released.set()
                 barrier.wait()
-            played = [each.result() for each in running]
+            played = [[with_span(timed) for timed in each.result()] for each in running]
         for timed in (timed for client in played for timed in client):
-            # A call without an answer is judged as part of the race; it does not show that the target is gone.
-            if timed.answer.exchange.response is not None:
-                # Raced exchanges are observed like all others, but from one thread.
-                self._transport.observe(timed.answer.exchange)
+            # Raced exchanges are observed like all others, but from one thread.
+            self._transport.observe(timed.answer.exchange)
         return played
 
 
@@ -188,9 +209,9 @@ class _Client:
     """One client of a race: its script and its connection. Its thread does all but ``send_last_byte``."""
 
     def __init__(self, prepare: Prepare, script: Sequence[Call]) -> None:
-        self.first = prepare(script[0])
-        self._prepare = prepare
-        self._script = script
+        # All of them now, so that messages are numbered in the same order every time.
+        self._prepared = [prepare(call) for call in script]
+        self.first = self._prepared[0]
         self._connection: _SplitConnection | None = None
         self._fault: WireFault | None = None
 
@@ -211,9 +232,7 @@ class _Client:
         # Nothing is read before all final bytes are out: a TLS connection cannot be read and written at once.
         released.wait()
         try:
-            for number, call in enumerate(self._script):
-                if number:
-                    prepared = self._prepare(call)
+            for number, prepared in enumerate(self._prepared):
                 if number or not held:
                     called = time.monotonic_ns()
                     deadline = time.monotonic() + prepared.wire.limits.seconds

@@ -92,7 +92,9 @@ class RestTransport:
         self, method: str, path: str, headers: Headers, body: bytes, operation: str, label: str
     ) -> Exchange:
         """Send one request as given, again after a 429 as for a call, and return the last exchange."""
-        return patiently(lambda: self.send(method, path, headers, body, operation, label), lambda exchange: exchange)
+        return patiently(
+            lambda: self.send(method, path, headers, body, operation, label), lambda exchange: exchange, self.wire.wait
+        )
 
     def headers(self, credential: Credential, body: bytes, content_type: str | None = "application/json") -> Headers:
         """The headers of an ordinary call, in a fixed order."""

@@ -14,9 +14,9 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 import h11
@@ -188,6 +188,9 @@ class Connection:
 class Wire:
     """Sends requests to one origin over a small pool of kept-alive connections; safe to share between threads."""
 
+    is_record = False
+    """Whether answers come from a record, in the order of the record."""
+
     def __init__(self, origin: Origin, limits: WireLimits | None = None) -> None:
         self.origin = origin
         self.limits = limits or WireLimits()
@@ -217,6 +220,32 @@ class Wire:
         else:
             connection.close()
         return response
+
+    def say(self, request: Request, path: str, watch: BodyWatch | None = None) -> None:
+        """Send a request whose answer does not matter, nor whether there is one."""
+        with suppress(WireFault):
+            self.send(request, path, watch)
+
+    def drop(self, request: Request, path: str, sent: bytes, awaits: Literal["", "answer", "byte"]) -> None:
+        """Send ``sent`` of the request's body over a connection of its own, and drop that.
+
+        ``awaits`` says what is waited for before: nothing, that an answer has begun to arrive, or its first byte.
+        Whatever the server does with the connection does not matter.
+        """
+        lines = (f"{request.method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers))
+        head = "".join(f"{line}\r\n" for line in (*lines, ""))
+        deadline = time.monotonic() + self.limits.seconds
+        with suppress(OSError, WireFault), closing(connect(self.origin, deadline)) as connection:
+            connection.settimeout(remaining(deadline))
+            connection.sendall(head.encode("latin-1") + sent)
+            if awaits == "answer":
+                select.select([connection], [], [], remaining(deadline))
+            elif awaits == "byte":
+                connection.recv(1)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, as the server has asked."""
+        time.sleep(seconds)
 
     def _take(self, deadline: float) -> Connection:
         while True:

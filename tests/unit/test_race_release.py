@@ -166,8 +166,8 @@ def test_a_connection_that_the_server_closes_is_replaced(release: Release) -> No
     assert ["success"] * 6 == [timed.answer.outcome for client in came.clients for timed in client]
 
 
-def test_answers_are_observed_and_lacking_ones_are_not() -> None:
-    """A call without an answer is judged by the race, and does not count as a sign that the target is gone."""
+def test_answers_and_lacking_ones_are_observed_as_those_of_a_race() -> None:
+    """With their instants, so that a session does not take a lacking answer for a sign that the target is gone."""
 
     def reply(_: RawServer, connection: socket.socket, request: bytes) -> bool:
         if b"closed" not in request:
@@ -177,7 +177,8 @@ def test_answers_are_observed_and_lacking_ones_are_not() -> None:
     with raw_server(reply) as server, rest(server.url) as (transport, seen):
         closed, refused = race(transport, [[call('"closed"')], [call()]], "last byte").clients
     assert ("no-answer", "refused") == (closed[0].answer.outcome, refused[0].answer.outcome)
-    assert [refused[0].answer.exchange] == seen
+    assert [closed[0].answer.exchange, refused[0].answer.exchange] == seen
+    assert [(each[0].called, each[0].returned) for each in (closed, refused)] == [each.span for each in seen]
 
 
 class Plain:

@@ -47,7 +47,7 @@ def test_all_tokens_of_a_target_are_kept_out(monkeypatch: pytest.MonkeyPatch, tm
     redaction = Redaction.of(Target("rest", tokens=tokens, control_token=Secret("env", "MY_CONTROL")))
     told = {TOKEN: [f"a {TOKEN}", ("other-user-token", 1, None)], "b": "control-token"}
     assert {
-        "$MY_TOKEN": ["a $MY_TOKEN", ["$SOSOAPI_TOKEN", 1, None]],
+        "$MY_TOKEN": ["a $MY_TOKEN", ["$SOSOAPI_TOKEN_OTHER_USER", 1, None]],
         "b": "$MY_CONTROL",
     } == redaction.value(told)
 

@@ -46,8 +46,17 @@ class PreparedMessage:
 class HttpGateway:
     """Makes channels to one server over HTTP; connections are shared among them."""
 
-    def __init__(self, url: str, binding: McpBinding, limits: WireLimits, observer: Observer, journal: Journal) -> None:
+    def __init__(
+        self,
+        url: str,
+        binding: McpBinding,
+        limits: WireLimits,
+        observer: Observer,
+        journal: Journal,
+        make_wire: Callable[[Origin, WireLimits], StreamingWire] = StreamingWire,
+    ) -> None:
         self.url = url
+        self._make_wire = make_wire
         self._binding = binding
         self._limits = limits
         self.observe = observer
@@ -74,7 +83,7 @@ class HttpGateway:
         with self._lock:
             key = (origin.scheme, origin.host, origin.port)
             if key not in self._wires:
-                self._wires[key] = StreamingWire(origin, self._limits)
+                self._wires[key] = self._make_wire(origin, self._limits)
             return self._wires[key]
 
     def close(self) -> None:
@@ -131,18 +140,26 @@ class HttpChannel:
 
     def send(self, outgoing: Outgoing) -> Received:
         """Send one message. A 429 is waited for as Retry-After says, a bounded number of times."""
-        return patiently(lambda: self._send(outgoing), lambda received: received.exchange)
+        return self._send_patiently(outgoing, self._observe)
 
     def send_together(self, outgoing: Sequence[Outgoing], start: Callable[[], None]) -> list[Received]:
         """Send all messages at the same time, each over a connection of its own."""
+        if self._wire.is_record:
+            start()
+            return [self.send(each) for each in outgoing]
         barrier = threading.Barrier(len(outgoing), start)
 
-        def play(each: Outgoing) -> Received:
+        def play(each: Outgoing) -> tuple[Received, list[Exchange]]:
+            exchanges: list[Exchange] = []
             barrier.wait()
-            return self.send(each)
+            return self._send_patiently(each, exchanges.append), exchanges
 
         with ThreadPoolExecutor(len(outgoing)) as pool:
-            return list(pool.map(play, outgoing))
+            played = list(pool.map(play, outgoing))
+        # They are observed in the order of the messages, whichever came first.
+        for exchange in (exchange for _, exchanges in played for exchange in exchanges):
+            self._observe(exchange)
+        return [received for received, _ in played]
 
     def close(self) -> None:
         """End the session at the server, where it has one; what the server says to that does not matter."""
@@ -153,10 +170,7 @@ class HttpChannel:
             headers.append(("Authorization", self._credential.header))
         request = Request("DELETE", self._url, (*headers, ("MCP-Protocol-Version", self.revision)), b"")
         self.session_id, self._is_open = None, False
-        try:
-            self._wire.send(request, self._path, _Answers(None))
-        except WireFault:
-            return
+        self._wire.say(request, self._path, _Answers(None))
 
     def prepare(self, outgoing: Outgoing) -> PreparedMessage:
         """Return the request that carries a message, for whoever sends it in a way of their own."""
@@ -175,7 +189,10 @@ class HttpChannel:
 
         return PreparedMessage(self._wire, self._path, request, watch, finish)
 
-    def _send(self, outgoing: Outgoing) -> Received:
+    def _send_patiently(self, outgoing: Outgoing, observe: Observer) -> Received:
+        return patiently(lambda: self._send(outgoing, observe), lambda received: received.exchange, self._wire.wait)
+
+    def _send(self, outgoing: Outgoing, observe: Observer) -> Received:
         prepared = self.prepare(outgoing)
         started = time.perf_counter()
         response: Response | None = None
@@ -185,7 +202,7 @@ class HttpChannel:
         except WireFault as fault:
             failure = fault.failure
         received = prepared.finish(response, failure, time.perf_counter() - started)
-        self._observe(received.exchange)
+        observe(received.exchange)
         return received
 
     def _note(self, outgoing: Outgoing, answer: Frame | None, others: Sequence[Frame], strays: Sequence[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, Protocol
 
 from conformance.errors import UsageProblem
@@ -19,8 +19,9 @@ from conformance.transport.mcp.revisions import REVISIONS
 from conformance.transport.mcp.sessions import McpSession, Negotiation
 from conformance.transport.mcp.stdio import StderrObserver, StdioCommand, StdioGateway
 from conformance.transport.mcp.streamable_http import HttpGateway
+from conformance.transport.mcp.streaming import StreamingWire
 from conformance.transport.prepared import Prepared
-from conformance.transport.wire import WireLimits
+from conformance.transport.wire import Origin, WireLimits
 
 McpName = Literal["mcp-http", "mcp-stdio"]
 
@@ -182,7 +183,12 @@ class McpTransport:
 
 
 def mcp_http(
-    url: str, binding: McpBinding, limits: WireLimits, observer: Observer, journal: Journal | None = None
+    url: str,
+    binding: McpBinding,
+    limits: WireLimits,
+    observer: Observer,
+    journal: Journal | None = None,
+    make_wire: Callable[[Origin, WireLimits], StreamingWire] = StreamingWire,
 ) -> McpTransport:
     """Return the ``mcp-http`` transport for a server at ``url``.
 
@@ -190,7 +196,7 @@ def mcp_http(
         UsageProblem: the pinned revision is unknown.
     """
     journal = journal or Journal()
-    return McpTransport("mcp-http", HttpGateway(url, binding, limits, observer, journal), binding, journal)
+    return McpTransport("mcp-http", HttpGateway(url, binding, limits, observer, journal, make_wire), binding, journal)
 
 
 def mcp_stdio(

@@ -113,11 +113,11 @@ def test_long_and_binary_bodies_are_kept_in_other_ways(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     log = open_log(path)
     log.add(exchange(200, b"\xff\x00"))
-    log.add(exchange(200, b"a" * 300_000))
+    log.add(exchange(200, b"a" * 5_000_000))
     log.end(complete=True)
     _, binary, long, _ = written(path)
     assert {"base64": "/wA="} == binary["answer"]["body"]
-    assert ({"sha256": hashlib.sha256(b"a" * 300_000).hexdigest()}, 300_000) == (
+    assert ({"sha256": hashlib.sha256(b"a" * 5_000_000).hexdigest()}, 5_000_000) == (
         long["answer"]["body"],
         long["answer"]["bytes"],
     )

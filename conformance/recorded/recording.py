@@ -1,0 +1,74 @@
+"""Reads what a run has stored of its exchanges, so that it can be judged again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.errors import CouldNotRun, UsageProblem
+from conformance.recorded.description import Description, from_json
+from conformance.recorded.tape import Tape, read_lines, short_case
+from conformance.report import exchange_log
+from conformance.report.case_log import StoredRun, read_run
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A stored run with its exchanges: a tape for each of its processes, which are named by the ids of exchanges."""
+
+    run: StoredRun
+    description: Description
+    tapes: Mapping[str, Tape]
+    worker_of: Mapping[str, str]
+    """The process that executed a case, by short test id; cases without exchanges are not in it."""
+
+    @property
+    def order(self) -> Mapping[str, int]:
+        """The place of each case in the run, by short test id."""
+        return {short_case(record.case): number for number, record in enumerate(self.run.ledger.records)}
+
+
+def read_recording(folder: Path) -> Recording:
+    """Read a report folder.
+
+    Raises:
+        UsageProblem: it has no stored run, or its log cannot be read.
+        CouldNotRun: its exchanges are those of several runs, or test control was not among them.
+    """
+    stored = read_run(folder)
+    path = folder / exchange_log.NAME
+    try:
+        described = from_json(exchange_log.read_header(path)["target"])
+        with path.open("rb") as file:
+            lines = list(read_lines(file))
+        names = [secret.name for secret in described.target.tokens.values()]
+        tapes, worker_of = _by_process(lines, names)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageProblem(f"{path} cannot be read ({reason})", str(folder), "It belongs to every report.") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageProblem(
+            f"{path} is no log of a run, or was changed ({error})", str(folder), "Take the folder as it was written."
+        ) from None
+    if stored.facts.merged or stored.facts.present:
+        raise CouldNotRun("this result was put together from several runs", "Name the folder of one of them.")
+    if stored.facts.tier == "control" and not described.has_control_url:
+        raise CouldNotRun(
+            "test control was a Python object, whose calls are not recorded", "Offer it over HTTP (--control-url)."
+        )
+    return Recording(stored, described, tapes, worker_of)
+
+
+def _by_process(lines: list[Mapping[str, Any]], names: list[str]) -> tuple[dict[str, Tape], dict[str, str]]:
+    worker_of: dict[str, str] = {}
+    by_worker: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for line in lines:
+        if line["kind"] == "exchange":
+            worker_of[short_case(line["case"])] = line["id"].rpartition("-")[0]
+    for line in lines:
+        if line["kind"] in ("exchange", "reading", "beside"):
+            by_worker[worker_of.get(short_case(line["case"]), "main")].append(line)
+    return {worker: Tape(each, names) for worker, each in {"main": [], **by_worker}.items()}, worker_of
