@@ -21,14 +21,22 @@ class Description:
 
     target: Target
     capabilities: Capabilities
-    has_control_url: bool
+    control_token: str | None
+    """The name that stands for the token of test control, where it has one."""
     libraries: Mapping[str, str]
 
 
 def to_json(
-    target: Target, tokens: Mapping[str, str], capabilities: Capabilities, libraries: Mapping[str, str]
+    target: Target,
+    tokens: Mapping[str, str],
+    control_token: str,
+    capabilities: Capabilities,
+    libraries: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the description; ``tokens`` has the name that stands for the token of each role that has one.
+    """Return the description.
+
+    ``tokens`` has the name that stands for the token of each role that has one, and ``control_token`` that of test
+    control, empty where it has none.
 
     Values of environments and of headers, in which a secret may be, are left out.
     """
@@ -43,6 +51,7 @@ def to_json(
         "command": target.command,
         "also": [{"transport": each.transport, "url": each.url, "command": each.command} for each in target.also],
         "control_url": target.control_url,
+        "control_token": control_token,
         "tokens": dict(tokens),
         "manifest": None if target.manifest is None else asdict(target.manifest),
         "rest": {**asdict(target.rest), "status_kinds": statuses},
@@ -81,7 +90,7 @@ def from_json(values: Mapping[str, Any]) -> Description:
         embedded=values["embedded"],
     )
     capabilities = Capabilities(frozenset(values["capabilities"]), values["clock_scope"])
-    return Description(target, capabilities, bool(values["control_url"]), values["libraries"])
+    return Description(target, capabilities, values["control_token"] or None, values["libraries"])
 
 
 def _manifest(values: Mapping[str, Any]) -> Manifest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,22 @@ class Recording:
     tapes: Mapping[str, Tape]
     worker_of: Mapping[str, str]
     """The process that executed a case, by short test id; cases without exchanges are not in it."""
+
+    lines: Sequence[Mapping[str, Any]]
+
+    def lines_of(self, case: str) -> list[Mapping[str, Any]]:
+        """Return the exchanges of a case, as the log has them."""
+        return [line for line in self.lines if short_case(line["case"]) == case]
+
+    def lines_before(self, case: str) -> list[Mapping[str, Any]]:
+        """Return the exchanges that the same process made before a case."""
+        worker, found = self.worker_of.get(case, "main"), []
+        for line in self.lines:
+            if short_case(line["case"]) == case:
+                break
+            if line["id"].rpartition("-")[0] == worker:
+                found.append(line)
+        return found
 
     @property
     def order(self) -> Mapping[str, int]:
@@ -55,11 +71,12 @@ def read_recording(folder: Path) -> Recording:
         ) from None
     if stored.facts.merged or stored.facts.present:
         raise CouldNotRun("this result was put together from several runs", "Name the folder of one of them.")
-    if stored.facts.tier == "control" and not described.has_control_url:
+    if stored.facts.tier == "control" and not described.target.control_url:
         raise CouldNotRun(
             "test control was a Python object, whose calls are not recorded", "Offer it over HTTP (--control-url)."
         )
-    return Recording(stored, described, tapes, worker_of)
+    exchanges = [line for line in lines if line["kind"] == "exchange"]
+    return Recording(stored, described, tapes, worker_of, exchanges)
 
 
 def _by_process(lines: list[Mapping[str, Any]], names: list[str]) -> tuple[dict[str, Tape], dict[str, str]]:

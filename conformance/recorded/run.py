@@ -47,9 +47,10 @@ class RecordedRun(ConformanceRun):
 
     def _session(self, worker: str) -> Session:
         tape, facts = self._recording.tapes[worker], self._recording.run.facts
+        described = self._recording.description
         control: TestControl | None = None
         if self.target.control_url:
-            control = RecordedControl(self.target.control_url, tape, self._recording.description.capabilities)
+            control = RecordedControl(self.target.control_url, described.control_token, tape, described.capabilities)
         settings = RunSettings(facts.seed, facts.profile, worker)
         return Session(self.contract, self.registry, self.target, settings, control, tape)
 

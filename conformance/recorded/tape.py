@@ -19,6 +19,7 @@ from typing import Any, Final
 from conformance.clock import Clock
 from conformance.errors import CouldNotRun
 from conformance.recorded.description import NOT_WRITTEN
+from conformance.recorded.resending import Resender
 from conformance.transport.exchange import Failure, Headers, Request, Response
 
 _REMEDY: Final = "The log was changed, or made by another version of the suite or of a library that draws the cases."
@@ -57,6 +58,7 @@ class Tape:
         self._readings: dict[str, deque[float]] = defaultdict(deque)
         self._beside: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
         self._case = ""
+        self.live: Resender | None = None
         self.clock = RecordedClock(self)
         for line in lines:
             if line["kind"] == "exchange":
@@ -165,7 +167,7 @@ class RecordedClock(Clock):
         self._reading = 0.0
 
     def now(self) -> float:
-        """Return the time of day that the case was told at this point.
+        """Return the time of day that the case was told at this point, also in a replay.
 
         Raises:
             NotRecorded: it was told none.
@@ -175,16 +177,22 @@ class RecordedClock(Clock):
         return reading
 
     def reading(self) -> float:
-        """Return seconds since the record began, each time a little more."""
+        """Return seconds since the record began, each time a little more; in a replay the time is the real one."""
+        if self._tape.live is not None:
+            return super().reading()
         self._reading += 1e-9
         return self._reading
 
     def instant(self) -> int:
         """Return the same in nanoseconds."""
+        if self._tape.live is not None:
+            return super().instant()
         return round(self.reading() * 1e9)
 
     def wait(self, seconds: float) -> None:
-        """Let the recorded time pass."""
+        """Let the recorded time pass, or in a replay the real one."""
+        if self._tape.live is not None:
+            super().wait(seconds)
         self._reading += seconds
 
     def came_to(self, reading: float) -> None:

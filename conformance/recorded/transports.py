@@ -16,7 +16,7 @@ from conformance.transport.mcp.streamable_http import HttpGateway
 from conformance.transport.mcp.streaming import StreamingWire
 from conformance.transport.mcp.transport import McpTransport
 from conformance.transport.prepared import Prepare, Prepared
-from conformance.transport.race import Raced, Timed, with_span
+from conformance.transport.race import Raced, Release, Timed, race_over_http, with_span
 from conformance.transport.rest import RestTransport
 from conformance.transport.wire import BodyWatch, Origin, WireFault, WireLimits
 
@@ -38,14 +38,20 @@ class RecordedWire(StreamingWire):
             WireFault: none came.
             NotRecorded: the tape has another request at this place.
         """
-        return answer_of(self._tape.take(request, self._to), watch)
+        recorded = self._tape.take(request, self._to)
+        # Where the time is asked for, it is that of then: what is sent afterwards was made from it.
+        if self._tape.live is not None and (self._to, request.method) != ("control", "GET"):
+            return self._tape.live.send(request, self._to, recorded.raw, watch)
+        return answer_of(recorded, watch)
 
     def say(self, request: Request, path: str, watch: BodyWatch | None = None) -> None:
         """Leave out what nobody listens to."""
 
-    def drop(self, request: Request, path: str, sent: bytes, awaits: str) -> None:  # noqa: ARG002 - see Wire
+    def drop(self, request: Request, path: str, sent: bytes, awaits: Literal["", "answer", "byte"]) -> None:
         """Give back the record of a call whose connection was dropped."""
         self._tape.take(request, self._to)
+        if self._tape.live is not None:
+            self._tape.live.drop(request, self._to, path, sent, awaits)
 
     def wait(self, seconds: float) -> None:
         """Let the recorded time pass."""
@@ -74,9 +80,22 @@ class _PlaysRaces:
     observe: Observer
 
     def play_race(
-        self, prepare: Prepare, scripts: Sequence[Sequence[Call]], beside: Callable[[], None] | None
+        self,
+        prepare: Prepare,
+        scripts: Sequence[Sequence[Call]],
+        release: Release,
+        beside: Callable[[], None] | None,
+        lead: float,
     ) -> Raced:
         """Return what the race came to; what was done beside it is done first, since its order is in the record."""
+        live = self.tape.live
+        if live is not None:
+
+            def prepared_again(call: Call) -> Prepared:
+                prepared = prepare(call)
+                return live.prepared(prepared, self.tape.take(prepared.request).raw)
+
+            return race_over_http(prepared_again, self.observe, scripts, release, beside, lead)
         if beside is not None:
             beside()
         ready = [[prepare(call) for call in script] for script in scripts]
@@ -126,8 +145,8 @@ class RecordedMcpHttp(McpTransport, _PlaysRaces):
 class RecordedControl(HttpControl):
     """Test control from the record."""
 
-    def __init__(self, url: str, tape: Tape, capabilities: Capabilities) -> None:
-        super().__init__(url, None, lambda origin, limits: RecordedWire(origin, limits, tape, "control"))
+    def __init__(self, url: str, token: str | None, tape: Tape, capabilities: Capabilities) -> None:
+        super().__init__(url, token, lambda origin, limits: RecordedWire(origin, limits, tape, "control"))
         self._recorded_capabilities = capabilities
 
     def capabilities(self) -> Capabilities:

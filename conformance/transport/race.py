@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, runtime_check
 import h11
 
 from conformance.clock import Clock
-from conformance.transport.exchange import Answer, Call, Response, Transport
+from conformance.transport.exchange import Answer, Call, Observer, Response, Transport
 from conformance.transport.mcp.streaming import WatchedConnection
 from conformance.transport.mcp.transport import McpTransport
 from conformance.transport.prepared import Prepare, Prepared
@@ -65,7 +65,12 @@ class PlaysRaces(Protocol):
         """Return the request of a call."""
 
     def play_race(
-        self, prepare: Prepare, scripts: Sequence[Sequence[Call]], beside: Callable[[], None] | None
+        self,
+        prepare: Prepare,
+        scripts: Sequence[Sequence[Call]],
+        release: Release,
+        beside: Callable[[], None] | None,
+        lead: float,
     ) -> Raced:
         """Return what the race came to."""
 
@@ -107,7 +112,31 @@ def race(
         Exception: whatever ``beside`` raised.
     """
     if isinstance(transport, PlaysRaces):
-        return transport.play_race(transport.prepare, scripts, beside)
+        return transport.play_race(transport.prepare, scripts, release, beside, lead)
+
+    def clients(start: Callable[[], None]) -> list[list[Timed]]:
+        return _clients(transport, scripts, release, start)
+
+    return _with_beside(clients, beside, lead)
+
+
+def race_over_http(
+    prepare: Prepare,
+    observe: Observer,
+    scripts: Sequence[Sequence[Call]],
+    release: Release,
+    beside: Callable[[], None] | None = None,
+    lead: float = 0.0,
+) -> Raced:
+    """Do the same with calls that somebody else prepares."""
+    return _with_beside(
+        lambda start: _HttpRacer(prepare, observe).release_together(scripts, release, start), beside, lead
+    )
+
+
+def _with_beside(
+    race_clients: Callable[[Callable[[], None]], list[list[Timed]]], beside: Callable[[], None] | None, lead: float
+) -> Raced:
     started = threading.Event()
     span: tuple[int, int] | None = None
     with ThreadPoolExecutor(1) as pool:
@@ -119,7 +148,7 @@ def race(
                 time.sleep(lead)
 
         try:
-            clients = _clients(transport, scripts, release, start)
+            clients = race_clients(start)
         finally:
             # Without this the thread beside would wait for ever after a failure here.
             started.set()
@@ -134,7 +163,7 @@ def _clients(
     if isinstance(transport, Racing):
         return transport.release_together(scripts, start)
     if _is_over_http(transport):
-        return _HttpRacer(transport).release_together(scripts, release, start)
+        return _HttpRacer(transport.prepare, transport.observe).release_together(scripts, release, start)
     return _by_threads(transport, scripts, start)
 
 
@@ -173,13 +202,14 @@ def timed_call(transport: Transport, call: Call, clock: Clock | None = None) -> 
 class _HttpRacer:
     """Sends prepared calls over connections that are made for one race."""
 
-    def __init__(self, transport: RestTransport | McpTransport) -> None:
-        self._transport = transport
+    def __init__(self, prepare: Prepare, observe: Observer) -> None:
+        self._prepare = prepare
+        self._observe = observe
 
     def release_together(
         self, scripts: Sequence[Sequence[Call]], release: Release, start: Callable[[], None]
     ) -> list[list[Timed]]:
-        clients = [_Client(self._transport.prepare, script) for script in scripts]
+        clients = [_Client(self._prepare, script) for script in scripts]
         # A server that serves one connection at a time would wait for an idle one and leave those of the race alone.
         for client in clients:
             client.first.wire.close()
@@ -201,7 +231,7 @@ class _HttpRacer:
             played = [[with_span(timed) for timed in each.result()] for each in running]
         for timed in (timed for client in played for timed in client):
             # Raced exchanges are observed like all others, but from one thread.
-            self._transport.observe(timed.answer.exchange)
+            self._observe(timed.answer.exchange)
         return played
 
 
