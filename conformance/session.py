@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Never
@@ -27,8 +27,10 @@ from conformance.stage import Scene, Stage
 from conformance.target import Entry, Target
 from conformance.transport.exchange import Answer, Call, Credential, Exchange
 from conformance.transport.mcp.answers import McpAnswer
+from conformance.transport.mcp.journal import SpokenFrame, Stray
 from conformance.transport.mcp.transport import McpTransport
 from conformance.transport.opening import AnyTransport, entries, open_transport
+from conformance.transport.race import Timed
 from conformance.transport.rest import RestTransport
 from conformance.transport.wire import Origin, WireFault, connect
 
@@ -153,11 +155,31 @@ class Session:
         if name not in self._transports:
             entry = self._entries[name]
             self._transports[name] = (
-                open_transport(self.target, entry, self._observe, self.canaries.hear)
+                self._opened(entry)
                 if self.tape is None
-                else recorded_transport(self.tape, self.target, entry, self._observe)
+                else recorded_transport(self.tape, self.target, entry, self._observe, self.canaries.hear)
             )
         return self._transports[name]
+
+    def _opened(self, entry: Entry) -> AnyTransport:
+        def listen(credential: Credential, text: bytes) -> None:
+            if self._log is not None:
+                self._log.heard("stderr", credential.label, text, credential=credential.header)
+            self.canaries.hear(credential, text)
+
+        transport = open_transport(self.target, entry, self._observe, listen)
+        if isinstance(transport, McpTransport) and transport.name == "mcp-stdio":
+            transport.journal.told = self._told
+        return transport
+
+    def _told(self, noted: SpokenFrame | Stray) -> None:
+        """Write down what a child has said unasked; an answer is in the exchange."""
+        if self._log is None:
+            return
+        if isinstance(noted, Stray):
+            self._log.heard("stray", noted.principal, noted.text, reason=noted.reason)
+        elif not noted.answers:
+            self._log.heard("heard", noted.principal, noted.raw, revision=noted.revision)
 
     @property
     def mcp_revision(self) -> str:
@@ -209,6 +231,18 @@ class Session:
         self.exchanges += 1
         if self._log is not None:
             self._log.add(exchange, dropped={"sent_bytes": len(sent), "awaits": awaits})
+
+    def note_settled(self, texts: Sequence[bytes]) -> None:
+        """Take note of what the children had written to stderr."""
+        if self._log is not None:
+            self._log.settled(texts)
+
+    def note_race(self, clients: Sequence[Sequence[Timed]]) -> None:
+        """Take note of the course of a race whose exchanges do not say it themselves."""
+        if self._log is not None and any(each.answer.exchange.span is None for client in clients for each in client):
+            self._log.race(
+                [[(each.answer.exchange, each.called, each.returned) for each in client] for client in clients]
+            )
 
     def note_beside(self, span: tuple[int, int]) -> None:
         """Take note of when what was done beside a race began and ended."""

@@ -134,6 +134,7 @@ class Round:
         at any later time.
         """
         raced = race(self._session.transport, scripts, self.how, beside, self._lead)
+        self._session.note_race(raced.clients)
         if raced.beside is not None:
             self._session.note_beside(raced.beside)
         if raced.beside is not None and happening is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from conformance.errors import SuiteFault
+from conformance.session import Session
 from conformance.transport.mcp.stdio import StdioGateway
 
 _SILENCE_SECONDS: Final = 0.1
@@ -16,12 +17,15 @@ _MOST_SECONDS: Final = 1.0
 _STEP_SECONDS: Final = 0.02
 
 
-def settled(gateway: object) -> tuple[bytes, ...]:
+def settled(session: Session) -> tuple[bytes, ...]:
     """Wait until stderr has been silent for 0.1 s, or for a second, and return the end of what each child wrote.
 
     Raises:
         SuiteFault: the gateway is not one to children.
     """
+    if session.tape is not None:
+        return session.tape.settled()
+    gateway = session.mcp.gateway
     if not isinstance(gateway, StdioGateway):
         raise SuiteFault("a check of stderr runs over a transport without children")
     began = changed = time.monotonic()
@@ -31,6 +35,7 @@ def settled(gateway: object) -> tuple[bytes, ...]:
         latest = gateway.last_stderr()
         if latest != heard:
             heard, changed = latest, time.monotonic()
+    session.note_settled(heard)
     return heard
 
 

@@ -63,10 +63,9 @@ def test_standard_error_shows_no_text_that_is_gone(attempt: tuple[str, str], ses
     """What a child writes to stderr has nothing of a text that is gone, or another person's, and no token."""
     identifier, state = attempt
     owner, caller = _withheld(session, state)
-    gateway = session.mcp.gateway
-    before = settled(gateway)
+    before = settled(session)
     exchanges = [answer.exchange for _, answer in _everything(session, owner, caller)]
-    after = settled(gateway)
+    after = settled(session)
     text = heard_since(before, after)
     private = _private(owner, state)
 
@@ -189,7 +188,7 @@ def test_no_token_is_written_to_standard_error(moment: str, session: Session) ->
     fresh = session.mcp.open_session(credential)
     fresh.list_tools()
     answer = heard.send(heard.request("a", "zz/unknown"), through=fresh)
-    text = b"".join(settled(session.mcp.gateway))
+    text = b"".join(settled(session))
     fresh.close()
     token = heard.scene.principal.token
     if token and token.encode() in text:

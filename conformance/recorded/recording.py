@@ -86,6 +86,6 @@ def _by_process(lines: list[Mapping[str, Any]], names: list[str]) -> tuple[dict[
         if line["kind"] == "exchange":
             worker_of[short_case(line["case"])] = line["id"].rpartition("-")[0]
     for line in lines:
-        if line["kind"] in ("exchange", "reading", "beside"):
+        if "case" in line:
             by_worker[worker_of.get(short_case(line["case"]), "main")].append(line)
     return {worker: Tape(each, names) for worker, each in {"main": [], **by_worker}.items()}, worker_of

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -57,14 +57,22 @@ class Tape:
         self._exchanges: dict[tuple[str, str], deque[Mapping[str, Any]]] = defaultdict(deque)
         self._readings: dict[str, deque[float]] = defaultdict(deque)
         self._beside: dict[str, deque[tuple[int, int]]] = defaultdict(deque)
+        self._settled: dict[str, deque[Sequence[Any]]] = defaultdict(deque)
+        self._races: dict[str, deque[Sequence[Sequence[Sequence[Any]]]]] = defaultdict(deque)
         self._case = ""
         self.live: Resender | None = None
         self.clock = RecordedClock(self)
-        for line in lines:
+        for number, line in enumerate(lines):
             if line["kind"] == "exchange":
-                self._exchanges[short_case(line["case"]), line["to"]].append(line)
+                self._exchanges[short_case(line["case"]), line["to"]].append({**line, "number": number})
             elif line["kind"] == "reading":
                 self._readings[short_case(line["case"])].append(line["now"])
+            elif line["kind"] in ("heard", "stray", "stderr"):
+                self._exchanges[short_case(line["case"]), "unasked"].append({**line, "after": number})
+            elif line["kind"] == "settled":
+                self._settled[short_case(line["case"])].append(line["texts"])
+            elif line["kind"] == "race":
+                self._races[short_case(line["case"])].append(line["clients"])
             elif line["kind"] == "beside":
                 self._beside[short_case(line["case"])].append((line["span"][0], line["span"][1]))
 
@@ -106,6 +114,55 @@ class Tape:
         request = lines[0]["request"]
         return bool(request["method"] == method and request["target"].endswith(ending))
 
+    def next_method(self) -> str:
+        """Return the method of the next message to the target in this case, empty where there is none."""
+        lines = self._exchanges[self._case, "target"]
+        try:
+            return str(json.loads(lines[0]["request"]["body"])["method"]) if lines else ""
+        except (ValueError, TypeError, KeyError):
+            return ""
+
+    def unasked(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what children said unasked before the next exchange with the target in this case."""
+        exchanges, unasked = self._exchanges[self._case, "target"], self._exchanges[self._case, "unasked"]
+        while unasked and (not exchanges or unasked[0]["after"] < exchanges[0]["number"]):
+            yield unasked.popleft()
+
+    def settled(self) -> tuple[bytes, ...]:
+        """Return what the children had written to stderr when this case looked.
+
+        Raises:
+            NotRecorded: it did not look once more.
+        """
+        texts = self._settled[self._case]
+        if not texts:
+            raise NotRecorded(f"{self._named}: nothing further was recorded that was on stderr", _REMEDY)
+        return tuple(_body(each) for each in texts.popleft())
+
+    def race(self) -> list[list[tuple[str, int, int]]]:
+        """Return the next race of children: for each client the ids of its exchanges, and when each began and ended.
+
+        Raises:
+            NotRecorded: there is no further one.
+        """
+        races = self._races[self._case]
+        if not races:
+            raise NotRecorded(f"{self._named}: no further race was recorded", _REMEDY)
+        return [[(call[0], call[1], call[2]) for call in client] for client in races.popleft()]
+
+    def take_raced(self, identifier: str) -> Mapping[str, Any]:
+        """Return the line of an exchange of a race, wherever it stands.
+
+        Raises:
+            NotRecorded: there is none.
+        """
+        lines = self._exchanges[self._case, "target"]
+        found = next((line for line in lines if line["id"] == identifier), None)
+        if found is None:
+            raise NotRecorded(f"{self._named}: exchange {identifier} of a race was not recorded", _REMEDY)
+        lines.remove(found)
+        return found
+
     def beside(self) -> tuple[int, int]:
         """Return when the next thing that was done beside a race began and ended.
 
@@ -131,13 +188,22 @@ class Tape:
         line = lines.popleft()
         for difference in self._differences(request, line["request"]):
             raise NotRecorded(f"{where}: exchange {line['id']} has another {difference} than is sent", _REMEDY)
+        recorded = self.read(line)
+        if to == "control" and recorded.response is not None:
+            self._stand_ins.update(each.decode() for each in _GIVEN.findall(recorded.response.body))
+        return recorded
+
+    def read(self, line: Mapping[str, Any]) -> Recorded:
+        """Return what came of the exchange of a line, and let the clock come to its end.
+
+        Raises:
+            NotRecorded: its answer was too long to be recorded, or cannot be read.
+        """
         try:
             recorded = _recorded(line)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
-            raise NotRecorded(f"{where}: exchange {line['id']} cannot be read ({error})", _REMEDY) from None
+            raise NotRecorded(f"{self._named}: exchange {line['id']} cannot be read ({error})", _REMEDY) from None
         self.clock.came_to(recorded.at + recorded.elapsed)
-        if to == "control" and recorded.response is not None:
-            self._stand_ins.update(each.decode() for each in _GIVEN.findall(recorded.response.body))
         return recorded
 
     def _differences(self, request: Request, recorded: Mapping[str, Any]) -> Iterator[str]:
@@ -147,15 +213,16 @@ class Tape:
         if len(request.headers) != len(recorded["headers"]):
             yield "number of headers"
         for (name, value), (known_name, known) in zip(request.headers, recorded["headers"], strict=False):
-            is_same = known in (value, NOT_WRITTEN) or self._is_mangled(name, value)
+            is_same = known in (value, NOT_WRITTEN) or self._is_mangled(request, name, value)
             if name != known_name or not is_same:
                 yield f"header {known_name}"
         if not _same_body(request.body, recorded["body"]):
             yield "body"
 
-    def _is_mangled(self, name: str, value: str) -> bool:
-        """Tell whether a header has a token that a check made from another one: of that only the name is recorded."""
-        return name.lower() == "authorization" and value.removeprefix("Bearer ") not in self._stand_ins
+    def _is_mangled(self, request: Request, name: str, value: str) -> bool:
+        """Tell whether a token is one that a check made from another one: of that only the name is recorded."""
+        says_who = request.method == "STDIO" or name.lower() == "authorization"
+        return says_who and value.removeprefix("Bearer ") not in self._stand_ins
 
 
 class RecordedClock(Clock):
@@ -217,13 +284,7 @@ def _same_body(body: bytes, recorded: Any) -> bool:
 def _recorded(line: Mapping[str, Any]) -> Recorded:
     answer, failure, response = line["answer"], line["failure"], None
     if answer is not None:
-        body = answer["body"]
-        if isinstance(body, str):
-            body = body.encode()
-        elif "sha256" in body:
-            raise ValueError("its answer was too long to be recorded")
-        else:
-            body = base64.b64decode(body["base64"], validate=True)
+        body = _body(answer["body"])
         headers: Headers = tuple((name, value) for name, value in answer["headers"])
         response = Response(answer["status"], answer["reason"], headers, body)
     span = line.get("span")
@@ -236,6 +297,19 @@ def _recorded(line: Mapping[str, Any]) -> Recorded:
         None if span is None else (span[0], span[1]),
         line,
     )
+
+
+def _body(written: Any) -> bytes:
+    """Return the bytes of a body as the log has it.
+
+    Raises:
+        ValueError: it was too long to be recorded.
+    """
+    if isinstance(written, str):
+        return written.encode()
+    if "sha256" in written:
+        raise ValueError("its answer was too long to be recorded")
+    return base64.b64decode(written["base64"], validate=True)
 
 
 def read_lines(log: Iterable[bytes]) -> Iterable[Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Literal
 from conformance.control.http import HttpControl
 from conformance.control.interface import Capabilities
 from conformance.errors import CouldNotRun
+from conformance.recorded.children import RecordedMcpStdio
 from conformance.recorded.tape import Recorded, Tape
 from conformance.target import Entry, Target
 from conformance.transport.exchange import Call, Observer, Request, Response
@@ -15,6 +16,7 @@ from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.streamable_http import HttpGateway
 from conformance.transport.mcp.streaming import StreamingWire
 from conformance.transport.mcp.transport import McpTransport
+from conformance.transport.opening import Listener
 from conformance.transport.prepared import Prepare, Prepared
 from conformance.transport.race import Raced, Release, Timed, race_over_http, with_span
 from conformance.transport.rest import RestTransport
@@ -154,19 +156,14 @@ class RecordedControl(HttpControl):
         return self._recorded_capabilities
 
 
-def recorded_transport(tape: Tape, target: Target, entry: Entry, observer: Observer) -> RecordedRest | RecordedMcpHttp:
-    """Return the transport of that name whose answers are on the tape.
-
-    Raises:
-        CouldNotRun: children are not recorded.
-    """
+def recorded_transport(
+    tape: Tape, target: Target, entry: Entry, observer: Observer, listen: Listener
+) -> RecordedRest | RecordedMcpHttp | RecordedMcpStdio:
+    """Return the transport of that name whose answers are on the tape."""
     match entry.transport:
         case "rest":
             return RecordedRest(tape, target, entry, observer)
         case "mcp-http":
             return RecordedMcpHttp(tape, target, entry, observer)
         case "mcp-stdio":
-            raise CouldNotRun(
-                "runs over mcp-stdio cannot be judged again: what children write unasked is not recorded",
-                "Run over mcp-http or rest.",
-            )
+            return RecordedMcpStdio(tape, target, entry, observer, listen)

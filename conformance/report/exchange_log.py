@@ -8,7 +8,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -81,6 +81,29 @@ class ExchangeLog:
         """Write down when what was done beside a race began and ended, in nanoseconds of the monotonic clock."""
         with self._lock:
             self._write({"kind": "beside", "case": self._case, "span": self._since_start(span)})
+
+    def heard(self, kind: Literal["heard", "stray", "stderr"], principal: str, text: bytes, **more: str | None) -> None:
+        """Write down what a child has said unasked: a message, a line that is none, or something on stderr."""
+        token = (more.get("credential") or "").rpartition(" ")[2]
+        with self._lock:
+            told = {name: None if value is None else self._text(value, token) for name, value in more.items()}
+            line = {"kind": kind, "case": self._case, "principal": principal, **told}
+            self._write({**line, "text": self._body(text, token)["body"]})
+
+    def settled(self, texts: Sequence[bytes]) -> None:
+        """Write down the end of what each child has written to stderr."""
+        with self._lock:
+            bodies = [self._body(text, "")["body"] for text in texts]
+            self._write({"kind": "settled", "case": self._case, "texts": bodies})
+
+    def race(self, clients: Sequence[Sequence[tuple[Exchange, int, int]]]) -> None:
+        """Write down which exchanges each client of a race made, and when each began and ended."""
+        with self._lock:
+            course = [
+                [[self.name(exchange), *self._since_start((called, returned))] for exchange, called, returned in client]
+                for client in clients
+            ]
+            self._write({"kind": "race", "case": self._case, "clients": course})
 
     def _since_start(self, span: tuple[int, int]) -> list[int]:
         return [instant - round(self._started * 1e9) for instant in span]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from conformance.transport.exchange import Credential, Exchange
 from conformance.transport.mcp.binding import FULL
@@ -81,3 +81,11 @@ class Channel(Protocol):
 
     def close(self) -> None:
         """End the session and release what it holds."""
+
+
+@runtime_checkable
+class PlaysExchanges(Protocol):
+    """A channel whose exchanges have taken place already."""
+
+    def came_of(self, outgoing: Outgoing, identifier: str) -> Received:
+        """Return what came of a message, by the id of its exchange in the record."""

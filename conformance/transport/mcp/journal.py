@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,6 +46,7 @@ class Journal:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number = 0
+        self.told: Callable[[SpokenFrame | Stray], None] = _unheard
         self._frames: deque[SpokenFrame] = deque()
         self._frame_bytes = 0
         self._strays: deque[Stray] = deque(maxlen=_MOST_STRAYS)
@@ -69,6 +71,7 @@ class Journal:
         with self._lock:
             self._number += 1
             self._frames.append(SpokenFrame(self._number, principal, revision, answers, raw))
+            self.told(self._frames[-1])
             self._frame_bytes += len(raw) + _FRAME_BYTES
             while self._frame_bytes > _MOST_BYTES and len(self._frames) > 1:
                 self._frame_bytes -= len(self._frames.popleft().raw) + _FRAME_BYTES
@@ -78,3 +81,8 @@ class Journal:
         with self._lock:
             self._number += 1
             self._strays.append(Stray(self._number, principal, reason, bytes(text[:_STRAY_BYTES])))
+            self.told(self._strays[-1])
+
+
+def _unheard(_: SpokenFrame | Stray) -> None:
+    """Tell nobody."""

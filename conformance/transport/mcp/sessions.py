@@ -16,7 +16,7 @@ from conformance.errors import CouldNotRun, SuiteFault
 from conformance.transport.exchange import Call, Failure, Response
 from conformance.transport.mcp.answers import McpAnswer, not_opened, read_answer
 from conformance.transport.mcp.binding import McpBinding
-from conformance.transport.mcp.channel import Channel, HeaderChanges, Outgoing, Received
+from conformance.transport.mcp.channel import Channel, HeaderChanges, Outgoing, PlaysExchanges, Received
 from conformance.transport.mcp.discovery import Listing, read_listing
 from conformance.transport.mcp.frame_schema import judge_frame
 from conformance.transport.mcp.frames import (
@@ -137,6 +137,12 @@ class McpSession:
             return read_answer(call, prepared.finish(response, failure, elapsed), self._binding)
 
         return Prepared(prepared.wire, prepared.path, prepared.request, finish, prepared.watch)
+
+    def call_recorded(self, call: Call, identifier: str) -> McpAnswer:
+        """Return what came of a call of a recorded race, by the id of its exchange."""
+        if not isinstance(self._channel, PlaysExchanges):
+            raise SuiteFault("only a record has exchanges that have taken place already")
+        return read_answer(call, self._channel.came_of(self._outgoing(call), identifier), self._binding)
 
     def call_together(self, calls: Sequence[Call], start: Callable[[], None] = lambda: None) -> list[McpAnswer]:
         """Send all calls before any answer is read; return the answers in the order of the calls.
