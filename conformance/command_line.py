@@ -25,13 +25,21 @@ class Command:
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "attest": Command("sign what a run came to, as a claim that others can verify", "conformance.attest_command"),
+    "badge": Command("write a badge of a verified claim", "conformance.badge_command"),
     "compare": Command("show what changed between two runs", "conformance.compare_command"),
+    "doctor": Command(
+        "try a target and its test control, and say what each missing thing costs", "conformance.doctor.command"
+    ),
     "faults": Command("show that the suite catches every seeded fault", "conformance.kill_matrix.command"),
     "init": Command("write a commented target file", "conformance.init_command"),
+    "keygen": Command("make a key for signing claims", "conformance.keygen_command"),
     "merge": Command("put the shards of a run together", "conformance.merge_command"),
+    "replay": Command("send what led to a finding again, and say whether it still fails", "conformance.replay_command"),
     "report": Command("write all reports again from the stored result", "conformance.report_command"),
     "requirements": Command("list the requirements, filter them, explain one", "conformance.requirements_command"),
     "serve": Command("run the reference server and its test control", "conformance.reference.serve"),
+    "verify": Command("verify a signed claim, offline", "conformance.verify_command"),
 }
 
 _EPILOG: Final = """\

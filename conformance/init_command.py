@@ -1,22 +1,49 @@
-"""``sosoapi-conformance init``: writes a target file in which every key is there, commented out and explained."""
+"""``sosoapi-conformance init``: looks at what answers at an address, and writes a target file that fits it."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import re
+import secrets
 import shlex
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from conformance.contract import load_contract
+from conformance.control.interface import CAPABILITIES
 from conformance.errors import ExitStatus, UsageProblem, nearest
-from conformance.target import TRANSPORTS
-from conformance.transport.exchange import ErrorKind
-from conformance.transport.rest import STATUS_KINDS
-from conformance.transport.wire import Origin, WireLimits
+from conformance.init_template import Given, target_file
+from conformance.printable import printable
+from conformance.probing import Found, Probe
+from conformance.redaction import without_token
+from conformance.target import (
+    CONTROL_TOKEN_VARIABLE,
+    DEFAULT_TOKEN_VARIABLE,
+    TOKEN_ROLES,
+    TRANSPORTS,
+    Secret,
+    TransportName,
+    guess_transport,
+)
+from conformance.transport.wire import Origin
 
 DEFAULT_FILE: Final = "target.toml"
+_SEED_LIMIT: Final = 2**32
+_QUESTIONS: Final = (
+    ("url", "address of the server, such as http://127.0.0.1:8000 (empty: it speaks MCP over stdio)"),
+    ("command", "command that starts it as an MCP child (empty: to be given later)"),
+    ("control_url", "address of its test-control API (empty: it has none)"),
+    ("name", "name of the implementation, for reports (empty: to be given later)"),
+)
+_SPOKEN: Final[Mapping[TransportName, str]] = {
+    "rest": "JSON over HTTP",
+    "mcp-http": "MCP over HTTP",
+    "mcp-stdio": "MCP over stdio",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,202 +54,189 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", metavar="URL", help="address of the server under test")
     parser.add_argument("--control-url", metavar="URL", help="address of its test-control API")
     parser.add_argument(
-        "--transport", metavar="NAME", help=f"{', '.join(TRANSPORTS)} (default: guessed from the address)"
+        "--transport", metavar="NAME", help=f"{', '.join(TRANSPORTS)} (default: what answers at the address)"
     )
     parser.add_argument("--command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
     parser.add_argument("--name", metavar="NAME", help="name of the implementation, for reports")
+    for role in TOKEN_ROLES:
+        parser.add_argument(
+            f"--{role.replace('_', '-')}-env", metavar="VARIABLE", help=f"environment variable with the token {role}"
+        )
+    parser.add_argument("--control-token-env", metavar="VARIABLE", help="the one with the token of test control")
+    parser.add_argument("--no-probe", action="store_true", help="write what is given, without contact to the server")
     parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
 
 
 def run(namespace: argparse.Namespace) -> int:
-    """Write the file and return the exit status.
+    """Ask for what is not given where somebody can answer, probe the target, write the file; return the exit status.
 
     Raises:
         UsageProblem: a value is wrong, the file exists, or it cannot be written.
     """
-    text = target_file(
-        url=namespace.url,
-        control_url=namespace.control_url,
-        transport=namespace.transport,
-        command=namespace.command,
-        name=namespace.name,
-    )
+    given = _given(namespace)
+    if given == Given() and sys.stdin.isatty():
+        given = _asked()
+    _check(given)
     path = Path(namespace.file)
+    if path.exists() and not namespace.force:
+        # Said before the server is asked, not after.
+        raise UsageProblem("the file exists", str(path), "Give another name, or --force to overwrite it.")
+    told: list[str] = []
+    if not namespace.no_probe and (given.url or given.command):
+        found = _probed(given)
+        given = _with(given, found)
+        told = [*_told(given, found)]
     try:
         with path.open("w" if namespace.force else "x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(target_file(given))
     except FileExistsError:
         raise UsageProblem("the file exists", str(path), "Give another name, or --force to overwrite it.") from None
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
         raise UsageProblem(f"the file cannot be written ({reason})", str(path), "Give another name.") from None
-    first = "" if namespace.url or namespace.command else f"next, give the address in {path}, then\n"
-    sys.stdout.write(
-        f"written: {path}\n{first}run: pytest --pyargs conformance --target-config {shlex.quote(str(path))}\n"
-    )
+    lines = [*told, f"written: {path}", *(f"to fill in: {each}" for each in _left(given) if told)]
+    if not (given.url or given.command):
+        lines.append(f"next, give the address in {path}, then")
+    lines.append(f"run: pytest --pyargs conformance --target-config {shlex.quote(str(path))}")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     return ExitStatus.CONFORMS
 
 
-def target_file(
-    *, url: str | None, control_url: str | None, transport: str | None, command: str | None, name: str | None
-) -> str:
-    """Return the text of a target file: what is given as settings, every other key commented out.
-
-    Raises:
-        UsageProblem: a value is not what its key takes.
-    """
-    if url is not None and command is not None:
-        raise UsageProblem("--url and --command are both given", "command line", "A target has one address: give one.")
-    if url is not None:
-        Origin.parse(url, "--url")
-    if control_url is not None:
-        Origin.parse(control_url, "--control-url")
-    if transport is not None and transport not in TRANSPORTS:
-        raise UsageProblem(f"unknown transport {transport!r}", "--transport", nearest(transport, TRANSPORTS))
-    return _TEMPLATE.format(
-        url=_setting("url", url, "http://127.0.0.1:8000"),
-        command=_setting("command", command, "node server.js"),
-        transport=_setting("transport", transport, "rest"),
-        control_url=_setting("url", control_url, "http://127.0.0.1:8001"),
-        name=_setting("name", name, "Acme research server"),
-        paths="\n".join(_setting(each.name, None, each.path) for each in load_contract().operations),
-        statuses="\n".join(f"#{kind} = {_statuses(kind)}" for kind in get_args(ErrorKind)),
-        call_seconds=round(WireLimits().seconds),
-        body_bytes=WireLimits().body_bytes,
+def _given(namespace: argparse.Namespace) -> Given:
+    named = {role: name for role in TOKEN_ROLES if (name := getattr(namespace, f"{role}_env")) is not None}
+    return Given(
+        url=namespace.url,
+        command=namespace.command,
+        transport=namespace.transport,
+        control_url=namespace.control_url,
+        control_token=namespace.control_token_env,
+        name=namespace.name,
+        tokens=named,
     )
 
 
-def _setting(key: str, value: str | None, example: str) -> str:
-    return f"#{key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
+def _asked() -> Given:
+    """Ask on the terminal, one line each; what has been answered may make a question needless."""
+    answers: dict[str, str] = {}
+    for key, question in _QUESTIONS:
+        if key == "command" and answers.get("url"):
+            continue
+        answers[key] = _answer(question)
+    tokens = {}
+    if not answers["control_url"]:
+        variable = _answer(f"environment variable with a token of a reader (empty: {DEFAULT_TOKEN_VARIABLE})")
+        tokens = {"reader": variable} if variable else {}
+    return Given(
+        url=answers["url"] or None,
+        command=answers.get("command") or None,
+        control_url=answers["control_url"] or None,
+        name=answers["name"] or None,
+        tokens=tokens,
+    )
 
 
-def _quoted(value: str) -> str:
-    """Return a TOML basic string; JSON escapes the same way, but leaves DEL alone and splits astral characters."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+def _answer(question: str) -> str:
+    sys.stdout.write(f"{question}: ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip()
 
 
-def _statuses(kind: ErrorKind) -> list[int]:
-    return sorted(status for status, kinds in STATUS_KINDS.items() if kind in kinds)
+def _check(given: Given) -> None:
+    """See that every value is one that its key takes.
+
+    Raises:
+        UsageProblem: one is not.
+    """
+    if given.url is not None and given.command is not None:
+        raise UsageProblem("--url and --command are both given", "command line", "A target has one address: give one.")
+    if given.url is not None:
+        Origin.parse(given.url, "--url")
+    if given.control_url is not None:
+        Origin.parse(given.control_url, "--control-url")
+    if given.transport is not None and given.transport not in TRANSPORTS:
+        raise UsageProblem(
+            f"unknown transport {given.transport!r}", "--transport", nearest(given.transport, TRANSPORTS)
+        )
+    options = {f"--{role.replace('_', '-')}-env": name for role, name in given.tokens.items()}
+    if given.control_token is not None:
+        options["--control-token-env"] = given.control_token
+    for option, name in options.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            # It may be a token that somebody gave instead: it is not repeated.
+            raise UsageProblem("that is no name of a variable", option, "Name an environment variable, not a token.")
 
 
-_TEMPLATE: Final = """\
-# Target file: tells the conformance suite about the server under test.
-#   pytest --pyargs conformance --target-config THIS_FILE
-# A line that begins with '#' and a key is a setting at its default or an example: remove the '#' to use it.
-# Options on the command line win over this file. An unknown key is an error that names the nearest known one.
+def _probed(given: Given) -> Found:
+    tokens = {role: Secret("env", name) for role, name in given.tokens.items()}
+    if not tokens and os.environ.get(DEFAULT_TOKEN_VARIABLE):
+        tokens = {"reader": Secret("env", DEFAULT_TOKEN_VARIABLE)}
+    probe = Probe(load_contract(), given.control_url or "", _control_token(given), tokens)
+    seed = secrets.randbelow(_SEED_LIMIT)
+    try:
+        return probe.command(given.command, seed) if given.command else probe.url(given.url or "", seed)
+    finally:
+        probe.close()
 
-[target]
-# Where the server answers; paths of the operations are appended.
-{url}
-# Or, for MCP over stdio, the command that starts it. Give either url or command.
-{command}
-# rest (JSON over HTTP), mcp-http or mcp-stdio. Without it: a command is mcp-stdio, a url ending in /mcp is mcp-http.
-{transport}
 
-# Environment variables of the command, beyond those of the suite's own process.
-#[target.environment]
-#LOG_LEVEL = "warning"
+def _control_token(given: Given) -> str | None:
+    try:
+        return Secret("env", given.control_token or CONTROL_TOKEN_VARIABLE).read()
+    except UsageProblem:
+        return None
 
-[control]
-# Test control, the API by which a test deployment lets the suite make principals and conversations and set the clock.
-# Without it only the fixtures below, or else input, authentication and unknown ids, can be judged.
-{control_url}
-# Its bearer token, if it wants one: the name of an environment variable (env) or of a file (file), never the token.
-# Without this key the variable SOSOAPI_CONTROL_TOKEN is used if it is set.
-#token = {{ env = "ACME_CONTROL_TOKEN" }}
 
-# Tokens for a target without test control, each by env or file. Without this table: reader from SOSOAPI_TOKEN.
-[tokens]
-# A person who may read and archive the fixtures below.
-#reader = {{ env = "SOSOAPI_TOKEN" }}
-# Somebody else, with the scope but without access to them.
-#other_user = {{ env = "ACME_OTHER_USER_TOKEN" }}
-# The same person as reader, with a token that lacks the scope agent:research.
-#without_scope = {{ file = "/run/secrets/without-scope-token" }}
+def _with(given: Given, found: Found) -> Given:
+    """Return what is given, at the addresses that were found: the transport asked for, or the likelier one, first."""
+    addresses = dict(found.addresses)
+    if not addresses:
+        return given
+    likely = guess_transport(given.url or "", given.command or "")
+    wanted = given.transport or (likely if likely in addresses else next(iter(addresses)))
+    if wanted not in addresses:
+        return given
+    first = next(name for name in addresses if name == wanted)
+    url = given.url
+    if first != "mcp-stdio" and Origin.parse(url or "", "--url").url != addresses[first]:
+        url = addresses[first]
+    named = given.transport or (None if guess_transport(url or "", given.command or "") == first else first)
+    also = {name: address for name, address in addresses.items() if name != first}
+    return replace(given, url=url, transport=named, also=also)
 
-# What the server is called, in every report.
-[implementation]
-{name}
-#version = "1.4.2"
-#vendor = "Acme"
-# A digest of the tested build, so that a report names what it is about.
-#build_digest = "sha256:0123456789abcdef"
 
-# Conversations prepared by hand for a target without test control, by the role that they can play; any number of each.
-[fixtures]
-# One that the reader may read and nobody changes.
-#[[fixtures.readable]]
-#workspace_id = "01890a5d-ac96-774b-bcce-b302099a8057"
-#conversation_id = "01890a5d-ac96-774b-bcce-b302099a8058"
-# Its runs, with their kind and status where they are known.
-#[[fixtures.readable.runs]]
-#run_id = "01890a5d-ac96-774b-bcce-b302099a8059"
-#request_kind = "sentiment"
-#status = "completed"
-# One that the suite may archive.
-#[[fixtures.disposable]]
-#workspace_id = "01890a5d-ac96-774b-bcce-b302099a8057"
-#conversation_id = "01890a5d-ac96-774b-bcce-b302099a805a"
-# One whose 24 hours are over.
-#[[fixtures.expired]]
-#workspace_id = "01890a5d-ac96-774b-bcce-b302099a8057"
-#conversation_id = "01890a5d-ac96-774b-bcce-b302099a805b"
-# One of another user.
-#[[fixtures.foreign]]
-#workspace_id = "01890a5d-ac96-774b-bcce-b302099a805c"
-#conversation_id = "01890a5d-ac96-774b-bcce-b302099a805d"
+def _told(given: Given, found: Found) -> Iterator[str]:
+    """Yield what was found, a line each."""
+    for name, where in found.addresses.items():
+        further = " ([target.also])" if name in given.also else ""
+        yield f"found: {_SPOKEN[name]} at {where}{further}"
+    if not found.addresses:
+        yield f"not found: {_shown(given, found.problem)}; the file has the address as it was given"
+    elif given.transport is not None and given.transport not in found.addresses:
+        yield f"not found: {given.transport}, which --transport names; the file has the address as it was given"
+    if found.capabilities is not None:
+        names = [name for name in CAPABILITIES if name in found.capabilities.names]
+        scope = f"; clock scope {found.capabilities.clock_scope}" if "clock" in names else ""
+        yield f"found: test control at {given.control_url}: {' '.join(names) or 'no capability'}{scope}"
+    elif found.control_problem:
+        yield f"not found: {_shown(given, found.control_problem)}"
 
-# Where the JSON over HTTP binding of this server differs from the published one.
-[rest]
-#method = "POST"
-# The header that carries 'Bearer TOKEN'.
-#token_header = "Authorization"
 
-# Paths by operation, appended to the url.
-[rest.paths]
-{paths}
+def _shown(given: Given, text: str) -> str:
+    """Return text that may quote the target: without tokens, fit for a terminal."""
+    for name in (*given.tokens.values(), given.control_token, DEFAULT_TOKEN_VARIABLE, CONTROL_TOKEN_VARIABLE):
+        token = os.environ.get(name or "", "").strip()
+        text = without_token(text, token, name or "") if token else text
+    return printable(text)
 
-# Statuses by kind of failure; a kind that is named replaces its published statuses. 400 to 499 each.
-[rest.status]
-{statuses}
 
-# How this server speaks MCP.
-[mcp]
-# The environment variable in which a child process finds its token.
-#token_env = "SOSOAPI_TOKEN"
-# The revision of MCP to speak. Without it: the newest in common.
-#revision = "2025-11-25"
-# The url at which output schemas are listed, if it is another one. A child gets SOSOAPI_OUTPUT_SCHEMAS=1.
-#output_schemas_url = "http://127.0.0.1:8000/mcp/output-schemas"
-# Where a failed call says of what kind it is, if not in result._meta.error_kind or error.data.kind: a JSON pointer into
-# the message, and what the values there stand for.
-#[mcp.error_kind]
-#pointer = "/error/data/reason"
-#values = {{ stale_revision = "conflict", no_such_thing = "not_found" }}
-# How to choose the profile core (full is what the address above gives, unless [mcp.profiles.full] says otherwise).
-#[mcp.profiles.core]
-#url = "http://127.0.0.1:8000/mcp/core"
-#headers = {{ X-Profile = "core" }}
-#environment = {{ SOSOAPI_PROFILE = "core" }}
-
-# Further transports of the same server and state: then the same calls must have the same results on each.
-#[target.also.rest]
-#url = "http://127.0.0.1:8000"
-#[target.also.mcp-http]
-#url = "http://127.0.0.1:8000/mcp"
-#[target.also.mcp-stdio]
-#command = "node server.js"
-
-[limits]
-# Seconds that one call may take, 1 to 300.
-#call_seconds = {call_seconds}
-# Bytes of the longest answer that is read.
-#body_bytes = {body_bytes}
-
-# A derived requirement that the vendor asks to be excused from, until a day. Every report lists it.
-#[[waivers]]
-#requirement = "READ-UNCHANGED"
-#reason = "The revision counts reads until release 2.0."
-#owner = "platform team"
-#until = 2027-01-31
-"""
+def _left(given: Given) -> Iterator[str]:
+    """Yield what only a person can fill in."""
+    if given.name is None:
+        yield "[implementation] name, version, vendor"
+    if given.control_url is None:
+        names = [role for role in TOKEN_ROLES if role not in given.tokens]
+        if names:
+            yield f"[tokens] {', '.join(names)}"
+        yield "[fixtures] conversations prepared by hand, or [control] url"
+    transports = {given.transport or guess_transport(given.url or "", given.command or ""), *given.also}
+    if transports & {"mcp-http", "mcp-stdio"}:
+        yield "[mcp.profiles.core] how the profile core is chosen"

@@ -43,6 +43,7 @@ OPTIONS = (
     "--target-url",
     "--target-config",
     "--target-command",
+    "--target-app",
     "--transport",
     "--control-url",
     "--mcp-revision",
@@ -54,6 +55,7 @@ OPTIONS = (
     "--shard",
     "--report-dir",
     "--contract-dir",
+    "--recorded",
 )
 
 
@@ -65,9 +67,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--target-config", metavar="FILE", type=Path, help="target file (TOML) that describes the server")
     group.addoption("--target-command", metavar="COMMAND", help="command that starts the server as an MCP stdio child")
+    group.addoption(
+        "--target-app",
+        metavar="MODULE:APP",
+        help="serve this ASGI or WSGI application in this process, and test it",
+    )
     group.addoption("--control-url", metavar="URL", help="address of the target's test-control API")
     group.addoption("--mcp-revision", metavar="DATE", help="speak this revision of MCP (default: the newest in common)")
     group.addoption("--report-dir", metavar="DIR", type=Path, help="write all reports of the run into this folder")
+    group.addoption(
+        "--recorded",
+        metavar="DIR",
+        type=Path,
+        help="judge the exchanges that this report folder has stored again, without the server",
+    )
     group.addoption(
         "--contract-dir",
         metavar="DIR",
@@ -143,7 +156,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _target_named(config: pytest.Config) -> bool:
-    given = (config.option.target_url, config.option.target_command, config.option.target_config)
+    option = config.option
+    given = (option.target_url, option.target_command, option.target_config, option.target_app, option.recorded)
     return any(each is not None for each in given)
 
 

@@ -39,7 +39,7 @@ def _preflight_rest(session: Session) -> None:
         )
     if is_limited(first) and is_limited(_probe(session, session.contract.operations[0], b"{}", _caller(session), "")):
         raise rate_limited(session.target.address)
-    if not any(_answers(session, operation) for operation in session.contract.operations):
+    if not any(answers_at(session, operation) for operation in session.contract.operations):
         operation = session.contract.operations[0]
         assert first.response is not None
         status = f"{first.response.status} {first.response.reason}".strip()
@@ -66,7 +66,7 @@ def _check_token(session: Session) -> None:
     )
 
 
-def _answers(session: Session, operation: Operation) -> bool:
+def answers_at(session: Session, operation: Operation) -> bool:
     """Tell whether a path is more to the server than one that does not exist.
 
     The API refuses an empty input as invalid where the token is good, and any input as unauthenticated where there

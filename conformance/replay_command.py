@@ -25,7 +25,7 @@ from conformance.requirements import load_registry
 from conformance.target import Target, TargetOptions
 from conformance.target_file import resolve_target
 
-_ATTEMPTS_AT_A_RACE: Final = 5
+_ATTEMPTS_AT_A_RACE: Final = 15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +51,7 @@ def run(namespace: argparse.Namespace) -> int:
     try:
         recording = read_recording(namespace.folder)
         must_be_of(contract, recording.run)
+        _must_be_reachable(recording)
         stored = decided(contract, registry, recording.run.facts, recording.run.ledger, complete=recording.run.complete)
         finding = _finding(report_document(contract, registry, stored), namespace)
         case = short_case(finding["cases"][0])
@@ -62,6 +63,13 @@ def run(namespace: argparse.Namespace) -> int:
     except CouldNotRun as problem:
         _say(f"could not be replayed: {problem}")
         return int(ExitStatus.COULD_NOT_RUN)
+
+
+def _must_be_reachable(recording: Recording) -> None:
+    if recording.description.target.transport == "mcp-stdio":
+        raise CouldNotRun(
+            "the run was over mcp-stdio, and children cannot be sent to again", "Run the case by its test id."
+        )
 
 
 def _replayed(

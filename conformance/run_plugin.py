@@ -7,6 +7,7 @@ import gc
 import secrets
 import time
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from _pytest.junitxml import xml_key
 from _pytest.terminal import TerminalReporter
 
 from conformance import __version__
+from conformance.app_serving import vendors_control, with_app
 from conformance.case_selection import belongs, in_order, in_shard, is_check
 from conformance.contract import Contract, load_contract
 from conformance.coverage_summary import summarise
@@ -24,8 +26,10 @@ from conformance.errors import CouldNotRun, ExitStatus, SuiteFault, UsageProblem
 from conformance.judge.finding import NonConformance
 from conformance.judge.self_proof import prove
 from conformance.ledger import CaseOutcome, CaseRecord, Ledger, finding_to_json
+from conformance.libraries import versions
 from conformance.preflight import preflight
 from conformance.printable import printable
+from conformance.recorded.description import to_json as described
 from conformance.recorder import Recorder
 from conformance.redaction import Redaction
 from conformance.report.exchange_log import ExchangeLog
@@ -70,9 +74,13 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
         pytest.UsageError: an option or the target file is wrong.
     """
     told = told_to(config)
+    if config.option.recorded is not None:
+        _register_recorded(config, options)
+        return
     try:
         contract = load_contract(config.option.contract_dir)
         registry = load_registry(contract)
+        options = with_app(config, options)
         target = target_of_run(options, contract, told)
         check_waivers(target, registry)
         gate, shard = gate_of(config), shard_of(config)
@@ -94,6 +102,31 @@ def register(config: pytest.Config, options: TargetOptions) -> None:
     config.pluginmanager.register(run, "conformance-run")
     if config.pluginmanager.hasplugin("xdist") and told is None:
         config.pluginmanager.register(Controller(run), "conformance-controller")
+
+
+def _register_recorded(config: pytest.Config, options: TargetOptions) -> None:
+    """Set up a run on the record of an earlier one, which says all that options say otherwise."""
+    from conformance.recorded.recording import read_recording  # noqa: PLC0415 - such runs are rare
+    from conformance.recorded.replay import Replay, ReplayRun  # noqa: PLC0415 - as above
+    from conformance.recorded.run import RecordedRun  # noqa: PLC0415 - it is made from this module's run
+
+    if options.given or config.option.conformance_seed is not None:
+        raise pytest.UsageError("--recorded is given with a target or a seed. The record has both: leave them out.")
+    try:
+        contract = load_contract(config.option.contract_dir)
+        recording = read_recording(config.option.recorded)
+        if config.option.report_dir:
+            prepare_folder(config.option.report_dir)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
+    except CouldNotRun as problem:
+        pytest.exit(f"could not run: {problem}", returncode=int(ExitStatus.COULD_NOT_RUN))
+    config.stash[CONTRACT] = contract
+    config.stash[RECORDER] = Recorder()
+    registry = load_registry(contract)
+    replay = next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Replay)), None)
+    run = RecordedRun(config, registry, recording) if replay is None else ReplayRun(config, registry, recording, replay)
+    config.pluginmanager.register(run, "conformance-run")
 
 
 class ConformanceRun:
@@ -162,11 +195,11 @@ class ConformanceRun:
             if self.target.embedded:
                 self.embedded = start_reference_server(*(["--nursery"] if self.target.transport == "mcp-stdio" else []))
                 self.target = reached(self.target, self.embedded)
-        control = self.config.hook.pytest_conformance_control(config=self.config) or open_control(self.target)
+        control = vendors_control(self.config) or open_control(self.target)
         self.session = Session(self.contract, self.registry, self.target, self.settings, control)
         self.config.stash[SESSION] = self.session
         if self._keeping is not None:
-            self._log = self._keeping.exchanges(self.facts, self.redaction, self.settings.worker)
+            self._log = self._keeping.exchanges(self.facts, self.redaction, self.settings.worker, self._described())
             self.session.write_to(self._log)
         if self.session.stage.has_one_clock and (self.is_worker or self.config.pluginmanager.hasplugin("dsession")):
             raise UsageProblem(
@@ -181,6 +214,18 @@ class ConformanceRun:
             preflight(self.session)
             if self._keeping is not None:
                 self._keeping.begin(self.facts)
+
+    def _described(self) -> dict[str, Any]:
+        """Return what the log says of the target, so that its exchanges can be judged again."""
+        assert self.session is not None
+        names, tokens = self.redaction.names(), dict[str, str]()
+        for role, secret in self.target.tokens.items():
+            with suppress(UsageProblem):
+                tokens[role] = f"${names[secret.read()]}"
+        control = ""
+        if self.target.control_token is not None:
+            control = f"${names[self.target.control_token.read()]}"
+        return described(self.target, tokens, control, self.session.stage.capabilities, versions())
 
     @property
     def facts(self) -> RunFacts:

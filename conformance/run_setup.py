@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -125,8 +126,8 @@ def shard_of(config: pytest.Config) -> Shard | None:
     return Shard(int(match[1]), int(match[2]))
 
 
-def repeating(config: pytest.Config, seed: int, profile: str) -> str:
-    """Return the command that runs one case again, with ``{case}`` for its test id."""
+def repeating(config: pytest.Config, seed: int, profile: str) -> Callable[[str], str]:
+    """Return what makes of a test id the command that runs that case again."""
     words = [f"--seed {seed}"]
     if profile != "standard":
         words.append(f"--profile {profile}")
@@ -135,10 +136,20 @@ def repeating(config: pytest.Config, seed: int, profile: str) -> str:
         "--target-url": option.target_url,
         "--target-command": option.target_command,
         "--target-config": option.target_config,
+        "--target-app": option.target_app,
         "--transport": option.conformance_transport,
         "--control-url": option.control_url,
         "--mcp-revision": option.mcp_revision,
         "--contract-dir": option.contract_dir,
     }
     words += [f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
-    return "pytest '{case}' " + " ".join(words).replace("{", "{{").replace("}", "}}")
+    given_words = " ".join(words)
+
+    def command(case: str) -> str:
+        if config.option.pyargs:
+            # Outside of a checkout the id is a path that leads nowhere from here.
+            path, _, rest = case.partition("::")
+            return f"pytest --pyargs 'conformance.checks.{Path(path).stem}::{rest}' {given_words}"
+        return f"pytest '{case}' {given_words}"
+
+    return command

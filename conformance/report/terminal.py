@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from _pytest.terminal import TerminalReporter
 
@@ -48,9 +48,9 @@ def print_summary(
     registry: Registry,
     run: Decided,
     coverage: Iterable[OperationCoverage],
-    repeat: str,
+    repeat: Callable[[str], str],
 ) -> None:
-    """Print the summary; ``repeat`` is the command that runs one case again, with ``{case}`` in it."""
+    """Print the summary; ``repeat`` makes of a test id the command that runs that case again."""
     verdict, ledger = run.verdict, run.ledger
     _print_families(out, verdict)
     findings = ledger.findings()
@@ -82,7 +82,9 @@ def _print_families(out: TerminalReporter, verdict: Verdict) -> None:
             out.write_line(line)
 
 
-def _print_finding(out: TerminalReporter, registry: Registry, number: int, group: GroupedFinding, repeat: str) -> None:
+def _print_finding(
+    out: TerminalReporter, registry: Registry, number: int, group: GroupedFinding, repeat: Callable[[str], str]
+) -> None:
     finding = group.first
     requirement = registry.by_id.get(finding["requirement"])
     basis = f" ({requirement.level}, {requirement.basis})" if requirement else ""
@@ -103,7 +105,7 @@ def _print_finding(out: TerminalReporter, registry: Registry, number: int, group
     for index, line in enumerate(finding["story"].splitlines()):
         out.write_line(f"   {'' if index else 'story:':<10}{printable(line)}")
     more = f" (and {len(group.cases) - 1} more cases)" if len(group.cases) > 1 else ""
-    out.write_line(f"   {'repeat:':<10}{repeat.format(case=group.cases[0])}{more}")
+    out.write_line(f"   {'repeat:':<10}{repeat(group.cases[0])}{more}")
 
 
 def _answer(exchange: dict[str, object]) -> str:

@@ -160,6 +160,18 @@ def test_a_replay_over_mcp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "still fails: OUTPUT-ENUM" in capsys.readouterr().out
 
 
+def test_children_are_judged_again_and_not_sent_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What they say unasked and on stderr is in the log, races too; there is nobody to send to."""
+    ended = run_pytest(
+        "--profile=quick", "--seed=11", "-k", f"{OVER_MCP} or PRIVACY-STDERR", f"--report-dir={tmp_path}",
+        "--transport=mcp-stdio",
+    )  # fmt: skip
+    assert 0 == ended.status, ended.last_words
+    assert () == judge_again(tmp_path)
+    assert 6 == main(["replay", str(tmp_path)])
+    assert "children cannot be sent to again" in capsys.readouterr().out
+
+
 def test_a_replay_that_cannot_be(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without findings, with a number that there is not, without a server: the sentence says which."""
     assert 4 == main(["replay", str(stored), "--target-url", "http://127.0.0.1:1"])

@@ -19,16 +19,17 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 DATA = ("contracts", "fixtures")
 REPORTS = ("README.md", "report.schema.json", "golden/report.json")
+LEFT_BEHIND = re.compile(
+    r"(.*/)?(__pycache__|node_modules|\.hypothesis)/|fixtures/vendors/[^/]+/(dist/|report/|state\.db)"
+)
+"""What tools leave behind in a checkout; git ignores it."""
 SDIST_ROOT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "tox.ini", "action.yml")
 
 
 def source_files(folder: str) -> set[str]:
     """Return the files of a folder of the checkout, relative to the checkout, without what tools leave behind."""
-    return {
-        path.relative_to(CHECKOUT).as_posix()
-        for path in (CHECKOUT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    names = (path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / folder).rglob("*") if path.is_file())
+    return {name for name in names if not LEFT_BEHIND.match(name)}
 
 
 def differences(what: str, expected: Iterable[str], found: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).parents[2]
-EXTRAS = ("schemathesis", "reference", "test")
+EXTRAS = ("schemathesis", "reference", "claims", "test")
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<extras>\[[\w,-]+\])?(?P<specifier>.*)")
 _LOWEST = re.compile(r">=\s*([\w.]+)")
 

@@ -28,7 +28,7 @@ def _no_tokens_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(path: Path, *arguments: str) -> Target:
     """Write a target file and return the target that the suite reads from it."""
-    assert main(["init", str(path), *arguments]) == ExitStatus.CONFORMS
+    assert main(["init", "--no-probe", str(path), *arguments]) == ExitStatus.CONFORMS
     return resolve_target(TargetOptions(config=path), OPERATIONS)
 
 
@@ -70,7 +70,7 @@ def test_without_an_address_the_file_wants_one(tmp_path: Path) -> None:
 def test_every_key_is_there_and_every_example_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every setting switched on, the loader takes the file and asks for no key that the file does not have."""
     path = tmp_path / "target.toml"
-    main(["init", str(path), "--url", "http://127.0.0.1:8000"])
+    main(["init", "--no-probe", str(path), "--url", "http://127.0.0.1:8000"])
     text = SETTING.sub("", path.read_text(encoding="utf-8"))
     path.write_text(text, encoding="utf-8")
     asked: set[str] = set()
@@ -95,7 +95,7 @@ def test_every_key_is_there_and_every_example_is_right(tmp_path: Path, monkeypat
 def test_defaults_shown_are_the_defaults(tmp_path: Path) -> None:
     """Switching on the settings of the binding and the limits changes nothing."""
     path = tmp_path / "target.toml"
-    main(["init", str(path), "--url", "http://127.0.0.1:8000"])
+    main(["init", "--no-probe", str(path), "--url", "http://127.0.0.1:8000"])
     head, rest = path.read_text(encoding="utf-8").split("[rest]")
     rest, _ = rest.split("# A derived requirement")
     path.write_text(head + "[rest]" + SETTING.sub("", rest), encoding="utf-8")

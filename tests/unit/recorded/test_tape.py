@@ -18,8 +18,9 @@ REQUEST = Request("POST", "http://h/x", HEADERS, b'{"a":1}')
 
 def line(**more: Any) -> dict[str, Any]:
     """Return a line of a log for ``REQUEST``, with other members where they are given."""
-    request = {"method": "POST", "target": "http://h/x", "headers": [list(each) for each in HEADERS], "body": '{"a":1}'}
-    request["headers"][1][1] = "(not written)"
+    headers = [list(each) for each in HEADERS]
+    headers[1][1] = "(not written)"
+    request = {"method": "POST", "target": "http://h/x", "headers": headers, "body": '{"a":1}'}
     answer = {"status": 200, "reason": "OK", "headers": [["A", "b"]], "body": "{}"}
     return {
         "kind": "exchange", "id": "main-1", "case": CASE, "to": "target", "at": 2.0, "elapsed": 0.5,
