@@ -26,6 +26,9 @@ FORMAT_VERSION: Final = 2
 _GIVEN_TOKEN: Final = re.compile(rb'("token" *: *")([^"]*)"')
 """A token in an answer of test control, which gives them."""
 _MOST_BYTES: Final = 4 * 1024 * 1024
+_MOST_UNASKED_BYTES: Final = 16 * 1024 * 1024
+"""What children have said unasked in a whole run; a run in which they said more cannot be judged again."""
+
 _HEADERS: Final = frozenset({
     "accept", "accept-encoding", "allow", "authorization", "cache-control", "content-encoding", "content-length",
     "content-type", "date", "etag", "expect", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
@@ -61,6 +64,7 @@ class ExchangeLog:
         self._digest = hashlib.sha256()
         self._lock = threading.Lock()
         self._count = 0
+        self._unasked_bytes = 0
         self._case = ""
         self._tokens = TokenNames(redaction.names())
         self._ids: dict[int, tuple[Exchange, str]] = {}
@@ -83,9 +87,15 @@ class ExchangeLog:
             self._write({"kind": "beside", "case": self._case, "span": self._since_start(span)})
 
     def heard(self, kind: Literal["heard", "stray", "stderr"], principal: str, text: bytes, **more: str | None) -> None:
-        """Write down what a child has said unasked: a message, a line that is none, or something on stderr."""
+        """Write down what a child has said unasked: a message, a line that is none, or something on stderr.
+
+        A child may go on saying things after the end of the run, or say more than anybody wants to keep.
+        """
         token = (more.get("credential") or "").rpartition(" ")[2]
         with self._lock:
+            self._unasked_bytes += len(text)
+            if self._file.closed or self._unasked_bytes > _MOST_UNASKED_BYTES:
+                return
             told = {name: None if value is None else self._text(value, token) for name, value in more.items()}
             line = {"kind": kind, "case": self._case, "principal": principal, **told}
             self._write({**line, "text": self._body(text, token)["body"]})
@@ -165,8 +175,9 @@ class ExchangeLog:
 
     def end(self, *, complete: bool) -> None:
         """Write the end, with the digest of all that stands before it."""
-        self._file.write(_line(footer(self._count, self._digest.hexdigest(), complete=complete)))
-        self._file.close()
+        with self._lock:
+            self._file.write(_line(footer(self._count, self._digest.hexdigest(), complete=complete)))
+            self._file.close()
 
     def _write(self, value: Mapping[str, Any]) -> None:
         line = _line(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.contract import load_contract
 from conformance.errors import ExitStatus, SuiteFault, UsageProblem, nearest
 from conformance.requirement_pages.example import Example
-from conformance.requirement_pages.page import FOLDER, families, page
+from conformance.requirement_pages.page import FOLDER, comparable, families, page
 from conformance.requirement_pages.running import examples
 from conformance.requirements import load_registry
 
@@ -48,8 +48,9 @@ def _write(namespace: argparse.Namespace) -> int:
     changed = []
     for family in chosen:
         path, text = folder / f"{family}.md", page(registry, family, found)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            changed.append(path)
+        if path.is_file() and comparable(path.read_text(encoding="utf-8")) == comparable(text):
+            continue
+        changed.append(path)
         if not namespace.check:
             folder.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

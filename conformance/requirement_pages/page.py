@@ -13,6 +13,8 @@ from conformance.requirement_pages.showing import answer_text, request_text, set
 from conformance.requirements import Registry, Requirement
 
 FOLDER: Final = "pages"
+_EXAMPLE: Final = re.compile(r"^(?:Request|Another request|Wrong)\b", re.MULTILINE)
+_AT_THE_SAME_TIME: Final = re.compile(r"^case: .*/(?:test_races\.py|.*in_flight)", re.MULTILINE)
 _NOTE: Final = """\
 Written by `python -m conformance.requirement_pages` from the registry and the catalogue of faults: do not edit. Each
 wrong answer is that of the reference server with one seeded fault, each right one comes in the same exchange of the
@@ -42,6 +44,12 @@ def head(requirement: Requirement) -> str:
         quoted = f': "{evidence.quote}"' if evidence.quote else ""
         lines.append(f"- evidence: {named}, {evidence.place}{quoted}")
     return "\n".join(lines)
+
+
+def comparable(text: str) -> str:
+    """Return what must be the same whenever a page is written: what calls at the same time come to need not be."""
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return "".join(_EXAMPLE.split(each)[0] if _AT_THE_SAME_TIME.search(each) else each for each in sections)
 
 
 def families(registry: Registry) -> list[str]:

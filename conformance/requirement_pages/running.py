@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shlex
 import sys
 import time
+import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -172,11 +174,10 @@ class _Loop:
         self, run: ConformanceRun, reported: AbstractSet[str], way: _Way, cases: Sequence[pytest.Item]
     ) -> pytest.Item | None:
         with self._server(run, way) as log:
-            for case in cases:
-                findings = self._run(case, log)
-                if any(each.requirement in reported for each in findings):
-                    return case
-        return None
+            shown = (case for case in cases if any(each.requirement in reported for each in self._run(case, log)))
+            found = next(shown, None)
+            log.end(complete=True)
+        return found
 
     def _ended(self, run: ConformanceRun, way: _Way, case: pytest.Item) -> _Ended:
         with self._server(run, way) as log:
@@ -201,10 +202,10 @@ class _Loop:
         self._trials += 1
         parts = build(fault=way.fault or None)
         database = self._folder / f"{self._trials}.sqlite"
-        # A child has a clock of its own.
-        still = way.transport != "mcp-stdio"
+        # A child has a clock and ids of its own.
+        settled = way.transport != "mcp-stdio"
         with (
-            _standing_still(at=INSTANT if still else None),
+            _same_each_time(settled),
             running(Settings(parts=parts, database=str(database))) as at,
         ):
             words = [sys.executable, "-m", "conformance.reference.serve", "--stdio", "--database", str(database)]
@@ -248,14 +249,16 @@ def _case_id(case: pytest.Item) -> str:
 
 
 @contextmanager
-def _standing_still(at: int | None) -> Iterator[None]:
-    """Let the time of day stand still in this process, for suite and server alike; not where it is ``None``."""
-    if at is None:
+def _same_each_time(settled: bool) -> Iterator[None]:  # noqa: FBT001 - one caller, above
+    """Let the time of day stand still in this process, and new ids follow from the seed, for suite and server alike."""
+    if not settled:
         yield
         return
-    seconds, nanoseconds = time.time, time.time_ns
-    time.time, time.time_ns = lambda: float(at), lambda: at * 10**9
+    drawing = random.Random(SEED)  # noqa: S311 - test data, not secrets
+    seconds, nanoseconds, fresh = time.time, time.time_ns, uuid.uuid4
+    time.time, time.time_ns = lambda: float(INSTANT), lambda: INSTANT * 10**9
+    uuid.uuid4 = lambda: uuid.UUID(int=drawing.getrandbits(128), version=4)
     try:
         yield
     finally:
-        time.time, time.time_ns = seconds, nanoseconds
+        time.time, time.time_ns, uuid.uuid4 = seconds, nanoseconds, fresh

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.contract import load_contract
-from conformance.requirement_pages.page import FOLDER, families, stale
+from conformance.requirement_pages.page import FOLDER, comparable, families, stale
 from conformance.requirement_pages.showing import answer_text, request_text, settled
 from conformance.requirements import Registry, load_registry
 
@@ -68,6 +68,16 @@ def test_a_missing_page_and_one_too_many_are_noticed(copied: Path) -> None:
     """By name."""
     (copied / "late.md").rename(copied / "later.md")
     assert ["late.md is missing", "later.md is no page of a family"] == list(stale(REGISTRY, copied))
+
+
+def test_what_races_come_to_is_not_compared() -> None:
+    """All else is."""
+    page = "# race\n\n## ONE\n\nMust.\n\nWrong, with the fault `a`: so.\n\n```text\ncase:     c/{}::test_x\n```\n"
+    race = page.format("test_races.py")
+    assert comparable(race) == comparable(race.replace("so.", "otherwise."))
+    assert comparable(race) != comparable(race.replace("Must.", "May."))
+    read = page.format("test_reads.py")
+    assert comparable(read) != comparable(read.replace("so.", "otherwise."))
 
 
 def line(text: Any, **answer: Any) -> dict[str, Any]:
