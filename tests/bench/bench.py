@@ -189,6 +189,23 @@ def behaviour(bench: Bench) -> Iterator[Bar]:
         yield Bar(f"linearizability of 2,000 calls, {kind}", many, 2, "s", how)
 
 
+def again(bench: Bench) -> Iterator[Bar]:
+    """Judging stored exchanges again, and writing all reports of them."""
+    folder = bench.folder / "stored"
+    bench.run(*SUITE, "--report-dir", str(folder))
+    lines = (folder / "exchanges.jsonl").read_bytes().count(b'"to":"target"')
+    spent = median([bench.run("--pyargs", "conformance", "--recorded", str(folder)) for _ in range(bench.repeats)])
+    how = f"{spent.seconds:.1f} s for {lines} exchanges with the target and those with test control; start-up counts"
+    yield Bar("judging 10,000 stored exchanges again", spent.seconds / lines * 10_000, 10, "s", how)
+    command = [sys.executable, "-m", "conformance", "report", str(folder)]
+    started = time.perf_counter()
+    subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  our own
+    seconds = time.perf_counter() - started
+    size = (folder / "report.html").stat().st_size / 1e6
+    yield Bar("rendering a report, for 10,000 exchanges", seconds / lines * 10_000, 5, "s", f"{seconds:.1f} s")
+    yield Bar("the page of that report", size, 3, "MB", "")
+
+
 _HEADING: Final = """\
 # Speed, as last measured
 
@@ -204,6 +221,7 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Bench], Iterator[Bar]]]] = {
     "transports": transports,
     "examples": examples,
     "behaviour": behaviour,
+    "again": again,
 }
 
 
