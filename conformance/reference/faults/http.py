@@ -14,7 +14,7 @@ from starlette.routing import Route
 from conformance.contract import Operation
 from conformance.reference.faults.family import Crash, Family
 from conformance.reference.refusals import Refusal, TooLarge, UnsupportedMediaType
-from conformance.reference.rest import RestBinding
+from conformance.reference.rest import RestBinding, statuses_with
 from conformance.reference.service import Arguments
 
 family = Family()
@@ -114,6 +114,20 @@ class ContentTypeCrashes(RestBinding):
             super().check_manners(request, raw)
         except UnsupportedMediaType:
             raise Crash("internal error") from None
+
+
+@family.part("http-oversized-body-409", "HTTP-OVERSIZED-BODY", observable="a body over the limit")
+class OversizedBodyConflicts(RestBinding):
+    """A body over the limit is refused as a conflict."""
+
+    statuses = statuses_with(too_large=409)
+
+
+@family.part("http-content-type-404", "HTTP-CONTENT-TYPE", observable="a body that is not called JSON")
+class ContentTypeNotFound(RestBinding):
+    """A body that is not called JSON selects no handler, and is answered like a path that does not exist."""
+
+    statuses = statuses_with(unsupported_media_type=404)
 
 
 @family.part("http-unknown-coding-500", "HTTP-NO-SERVER-ERROR", observable="an unknown Content-Encoding")

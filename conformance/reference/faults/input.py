@@ -242,6 +242,53 @@ class _Unguarded(Service):
 
 
 @family.part(
+    "input-zero-is-no-guard",
+    "INPUT-INTEGER-RANGE",
+    "INPUT-REFUSED-UNCHANGED",
+    observable="revision 0: archived whatever the revision is",
+    also=(_Unguarded,),
+)
+class ZeroIsNoGuard(_LaxGuard):
+    """A revision of 0 means that any will do."""
+
+    def read(self, item: Any) -> int | None:
+        return 0 if type(item) is int and item == 0 else None
+
+
+@family.part(
+    "input-trailing-bytes-ignored",
+    "INPUT-WELL-FORMED",
+    "INPUT-REFUSED-UNCHANGED",
+    observable="whatever follows the JSON document",
+)
+class TrailingBytesIgnored(Validator):
+    """The parser stops after the first JSON document, and nobody looks whether anything follows."""
+
+    def decode(self, raw: bytes) -> Any:
+        try:
+            text = raw.decode("utf-8")
+            _, end = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            return super().decode(raw)
+        return super().decode(text[:end].encode())
+
+
+@family.part(
+    "input-single-array-unwrapped",
+    "INPUT-OBJECT",
+    "INPUT-REFUSED-UNCHANGED",
+    observable="the input as the only item of an array",
+    over=("rest",),
+)
+class SingleArrayUnwrapped(Validator):
+    """An array with one item counts as that item, as in languages where the two are told apart badly."""
+
+    def prepare(self, operation: Operation, value: Any) -> Any:
+        is_wrapped = isinstance(value, list) and len(value) == 1
+        return super().prepare(operation, value[0] if is_wrapped else value)
+
+
+@family.part(
     "input-missing-guard-unguarded",
     "INPUT-REQUIRED-FIELD",
     "INPUT-REFUSED-UNCHANGED",
@@ -566,6 +613,28 @@ class DuplicateIdCheckedAndUsedApart(RestBinding):
         stored = service.store.conversation(arguments["conversation_id"])
         trusted = caller if stored is None else replace(caller, principal_id=stored.owner_id)
         return await self.perform(operation, trusted, arguments)
+
+
+@family.part(
+    "input-duplicate-name-refused-but-applied",
+    "INPUT-DUPLICATE-NAME-EFFECT",
+    observable="an archive with a name that occurs twice",
+)
+class DuplicateNameRefusedButApplied(RestBinding):
+    """A name that occurs twice is noticed after the archive has been applied; the answer is 400 all the same."""
+
+    async def carry_out(self, operation: Operation, caller: Caller, raw: bytes) -> dict[str, Any]:
+        try:
+            pairs = json.loads(raw, object_pairs_hook=list)
+        except (ValueError, RecursionError):
+            pairs = []
+        is_doubled = raw.lstrip().startswith(b"{") and len({name for name, _ in pairs}) != len(pairs)
+        if not is_doubled:
+            return await super().carry_out(operation, caller, raw)
+        if operation.effect == "write":
+            with contextlib.suppress(Refusal):
+                await self.perform(operation, caller, self.server.validator.check(operation, dict(pairs)))
+        raise InvalidInput("a name occurs twice")
 
 
 @family.part(
