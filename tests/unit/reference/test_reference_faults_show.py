@@ -206,6 +206,8 @@ class Trace:
     def bodies(self, valid: dict[str, Any]) -> Iterator[bytes]:
         """Yield bodies for get, one fault each."""
         text = json.dumps(valid)
+        yield f"{text} and more".encode()
+        yield f"[{text}]".encode()
         yield from (b"", b"{", b"\xff", b"[]", b"[" * 70, b" " * 70_000)
         yield json.dumps({**valid, "more": 1}).encode()
         yield json.dumps({**valid, "more": None}).encode()
