@@ -47,7 +47,8 @@ def run(folder: Path, words: str, *options: str, fault: str = "", over_mcp: bool
 
 
 @pytest.mark.parametrize(
-    ("words", "over_mcp", "options"), [(SOME, False, ()), (SOME, False, ("-n", "2")), (OVER_MCP, True, ())]
+    ("words", "over_mcp", "options"),
+    [(SOME, False, ()), pytest.param(SOME, False, ("-n", "2"), marks=pytest.mark.thorough), (OVER_MCP, True, ())],
 )
 def test_the_same_comes_out(words: str, over_mcp: bool, options: tuple[str, ...], tmp_path: Path) -> None:  # noqa: FBT001 - a case
     """Random cases, races, connections that were dropped and set clocks included, in one process or in two."""
@@ -138,7 +139,10 @@ REPLAYED = {
 """Faults, the cases that are run, and the requirement that the first finding is about."""
 
 
-@pytest.mark.parametrize("fault", REPLAYED)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(each, marks=pytest.mark.thorough) if each.startswith("race") else each for each in REPLAYED],
+)
 def test_a_finding_is_replayed(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It fails again on a server that was started afresh with the same fault, and not on one without it."""
     words, requirement = REPLAYED[fault]

@@ -93,16 +93,19 @@ def judged(transport: str, built: Path, target: Path) -> Ended:
     return Ended(ended.returncode, ended.stdout + ended.stderr, found)
 
 
-def test_a_server_in_typescript_conforms_on_every_transport(built: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "transports", [("rest",), pytest.param(TRANSPORTS[1:], marks=pytest.mark.thorough)], ids="+".join
+)
+def test_a_server_in_typescript_conforms(transports: tuple[str, ...], built: Path, tmp_path: Path) -> None:
     """Written with Zod and the official MCP SDK, it is found to conform, each transport being judged in its turn."""
     with ExitStack() as running:
         targets = {}
-        for transport in TRANSPORTS:
+        for transport in transports:
             (tmp_path / transport).mkdir()
             targets[transport] = running.enter_context(served(built, tmp_path / transport))
 
         # One server and one run for each, all at once: most of a run is waiting.
-        with ThreadPoolExecutor(len(TRANSPORTS)) as together:
+        with ThreadPoolExecutor(len(transports)) as together:
             runs = {name: together.submit(judged, name, built, target) for name, target in targets.items()}
         ended_runs = {name: run.result() for name, run in runs.items()}
     for transport, ended in ended_runs.items():
