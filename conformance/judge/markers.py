@@ -15,11 +15,14 @@ _LENGTH: Final = len(_PREFIX) + 16
 _PLAIN: Final = re.compile(MARKER.pattern.encode())
 _HEXADECIMAL_PREFIX: Final = _PREFIX.hex().encode()
 _HEXADECIMAL: Final = re.compile(_HEXADECIMAL_PREFIX + rb"(?:3[0-9]|[46][1-6]){16}")
+_CHARACTER: Final = rb"(2d|3[0-9]|[46][1-6e]|[57][29])"
+"""The code of a character that a marker may have, in either case."""
+
 _ESCAPES: Final = (
-    (b"\\", (rb"\u0063", rb"canary\u002d"), re.compile(rb"\\+u00([0-7][0-9a-f])")),
-    (b"%", (b"%63", b"%2563", b"canary%2d"), re.compile(rb"%(?:25)*([0-7][0-9a-f])")),
+    (b"\\", rb"\u00", re.compile(rb"\\+u00" + _CHARACTER)),
+    (b"%", b"%", re.compile(rb"%(?:25)*" + _CHARACTER)),
 )
-"""The sign of an escape, what shows that a marker is escaped, and the escape of a character: JSON's and the URL's."""
+"""The sign of an escape, how the escape of a character begins, and one whole: JSON's and the URL's."""
 
 _BASE64_BEFORE: Final = (0, 1, 2)
 _BASE64_SIGNS: Final = (string.ascii_letters + string.digits + "+/").encode()
@@ -37,9 +40,9 @@ def markers_in(text: bytes) -> frozenset[str]:
     """Return every marker that the text gives away: plain, in another case, escaped, percent, hex or base64."""
     lower = text.lower()
     found = set(_PLAIN.findall(lower)) if _PREFIX in lower else set()
-    for sign, needles, escape in _ESCAPES:
+    for sign, beginning, escape in _ESCAPES:
         # A single byte is found, or not, at a tenth of the cost of a longer needle.
-        if sign in lower and any(needle in lower for needle in needles):
+        if sign in lower and beginning in lower:
             plain = escape.sub(lambda match: bytes([int(match[1], 16)]), lower).lower()
             found.update(_PLAIN.findall(plain))
     if _HEXADECIMAL_PREFIX in lower:

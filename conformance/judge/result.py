@@ -135,7 +135,7 @@ class ResultJudge:
 def schema_finding(violation: Violation, operation: str) -> Finding:
     """Return the finding that a violation of an output schema amounts to."""
     if violation.keyword == "format":
-        requirement = "OUTPUT-UUID-FORMAT" if violation.expected.find("uuid") >= 0 else "OUTPUT-DATE-TIME"
+        requirement = "OUTPUT-UUID-FORMAT" if "uuid" in violation.expected else "OUTPUT-DATE-TIME"
     else:
         requirement = KEYWORD_REQUIREMENTS[violation.keyword]
     return Finding(

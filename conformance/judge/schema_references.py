@@ -75,7 +75,16 @@ def _base_in(schema: Any, base: str) -> str:
     identifier = schema.get("$id") if isinstance(schema, dict) else None
     if not isinstance(identifier, str) or identifier.startswith("#"):
         return base
-    return urldefrag(urljoin(base, identifier)).url
+    return _resolved(base, identifier)[0]
+
+
+def _resolved(base: str, reference: str) -> tuple[str, str]:
+    """Return the URI and the fragment that a reference means."""
+    try:
+        uri, fragment = urldefrag(urljoin(base, reference))
+    except ValueError:
+        raise SchemaUnusable("", f"it names {reference[:100]!a}, which is no URI") from None
+    return uri, fragment
 
 
 def _children(schema: Any) -> Iterator[tuple[Parts, Any]]:
@@ -141,7 +150,8 @@ class _Inliner:
         return self.inline(value, base, parts)
 
     def _target(self, reference: str, base: str, parts: Parts) -> Any:
-        uri, fragment = urldefrag(reference if reference.startswith("#") else urljoin(base, reference))
+        # Joining may write the base in another way than the schema does.
+        uri, fragment = _resolved("" if reference.startswith("#") else base, reference)
         uri = uri or base
         if (uri, fragment) in self._open:
             raise SchemaUnusable(pointer(parts), "it refers to itself without end")

@@ -67,12 +67,15 @@ FORMS: Mapping[str, Callable[[str], str]] = {
     "JSON escapes": lambda text: "".join(f"\\u{ord(sign):04x}" for sign in text),
     "escapes in escapes": lambda text: "".join(f"\\\\u{ord(sign):04X}" for sign in text),
     "an escaped hyphen": lambda text: text.replace("-", "\\u002d"),
+    "one escaped letter": lambda text: text.replace("y", "\\u0079"),
+    "one letter in percent": lambda text: text.replace("y", "%59"),
     "percent": lambda text: "".join(f"%{ord(sign):02X}" for sign in text),
     "percent twice": lambda text: quote("".join(f"%{ord(sign):02x}" for sign in text)),
     "hexadecimal": lambda text: text.encode().hex().upper(),
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64, aligned by one": lambda text: base64.b64encode(b"?" + text.encode() + b"?").decode(),
     "base64, aligned by two": lambda text: base64.urlsafe_b64encode(b"??" + text.encode() + b"\xff\xff").decode(),
+    "base64 for addresses, after others": lambda text: base64.urlsafe_b64encode(b"\xff\xff" + text.encode()).decode(),
     "base64 of a document": lambda text: base64.b64encode(json.dumps({"a": text}).encode()).decode(),
 }
 

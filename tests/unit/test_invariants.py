@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
 from collections.abc import Callable
@@ -93,84 +94,84 @@ EVIDENCE_PLACES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("edit", "requirement", "place"),
-    [
-        (at("conversation", "id", value=OTHER), "IDENTITY-CONVERSATION-ASKED", "/conversation/id"),
-        (at("conversation", "workspace_id", value=OTHER), "IDENTITY-CONVERSATION-ASKED", "/conversation/workspace_id"),
-        (at("runs", 1, "conversation_id", value=OTHER), "IDENTITY-RUN-MEMBERSHIP", "/runs/1/conversation_id"),
-        (at("runs", 1, "workspace_id", value=OTHER), "IDENTITY-RUN-MEMBERSHIP", "/runs/1/workspace_id"),
-        (at("messages", USER, "run_id", value=OTHER), "IDENTITY-MESSAGE-RUN", f"/messages/{USER}/run_id"),
-        (at("messages", 1, "id", value=DOCUMENT.messages[0]["id"]), "IDENTITY-UNIQUE-IDS", "/messages"),
-        (at("runs", 2, "id", value=DOCUMENT.runs[1]["id"]), "IDENTITY-UNIQUE-IDS", "/runs"),
+CONVERSATION_EDITS = [
+    (at("conversation", "id", value=OTHER), "IDENTITY-CONVERSATION-ASKED", "/conversation/id"),
+    (at("conversation", "workspace_id", value=OTHER), "IDENTITY-CONVERSATION-ASKED", "/conversation/workspace_id"),
+    (at("runs", 1, "conversation_id", value=OTHER), "IDENTITY-RUN-MEMBERSHIP", "/runs/1/conversation_id"),
+    (at("runs", 1, "workspace_id", value=OTHER), "IDENTITY-RUN-MEMBERSHIP", "/runs/1/workspace_id"),
+    (at("messages", USER, "run_id", value=OTHER), "IDENTITY-MESSAGE-RUN", f"/messages/{USER}/run_id"),
+    (at("messages", 1, "id", value=DOCUMENT.messages[0]["id"]), "IDENTITY-UNIQUE-IDS", "/messages"),
+    (at("runs", 2, "id", value=DOCUMENT.runs[1]["id"]), "IDENTITY-UNIQUE-IDS", "/runs"),
+    (
+        at("messages", USER, "answer", value=DOCUMENT.messages[ASSISTANT]["answer"]),
+        "IDENTITY-ROLE-CONTENT",
+        f"/messages/{USER}/answer",
+    ),
+    (at("messages", ASSISTANT, "question", value="?"), "IDENTITY-ROLE-CONTENT", f"/messages/{ASSISTANT}/question"),
+    (
+        at("runs", 1, "conversation_revision", value=REVISION + 1),
+        "IDENTITY-RUN-REVISION",
+        "/runs/1/conversation_revision",
+    ),
+    (
+        at("conversation", "expires_at", value="2020-01-01T00:00:00Z"),
+        "IDENTITY-TIME-ORDER",
+        "/conversation/expires_at",
+    ),
+    (at("runs", 0, "expires_at", value="2020-01-01T00:00:00Z"), "IDENTITY-TIME-ORDER", "/runs/0/expires_at"),
+    (
+        at("messages", 0, "expires_at", value="2020-01-01T00:00:00Z"),
+        "IDENTITY-TIME-ORDER",
+        "/messages/0/expires_at",
+    ),
+    (
+        at("conversation", "expires_at", value="2099-01-01T00:00:00Z"),
+        "IDENTITY-TIME-WINDOW",
+        "/conversation/expires_at",
+    ),
+    (at("runs", 0, "expires_at", value="2099-01-01T00:00:00Z"), "IDENTITY-TIME-WINDOW", "/runs/0/expires_at"),
+    (
+        at("messages", 0, "created_at", value="2020-01-01T00:00:00Z"),
+        "IDENTITY-TIME-WINDOW",
+        "/messages/0/expires_at",
+    ),
+    *(
         (
-            at("messages", USER, "answer", value=DOCUMENT.messages[ASSISTANT]["answer"]),
-            "IDENTITY-ROLE-CONTENT",
-            f"/messages/{USER}/answer",
-        ),
-        (at("messages", ASSISTANT, "question", value="?"), "IDENTITY-ROLE-CONTENT", f"/messages/{ASSISTANT}/question"),
+            at("runs", INDEX[status], "failure_code", value="invalid_output"),
+            "IDENTITY-FAILURE-CODE",
+            f"/runs/{INDEX[status]}/failure_code",
+        )
+        for status in ("completed", "queued", "processing")
+    ),
+    *(
         (
-            at("runs", 1, "conversation_revision", value=REVISION + 1),
-            "IDENTITY-RUN-REVISION",
-            "/runs/1/conversation_revision",
-        ),
+            at("runs", INDEX[status], "failure_code", value=None),
+            "IDENTITY-FAILURE-CODE",
+            f"/runs/{INDEX[status]}/failure_code",
+        )
+        for status in ("failed", "cancelled", "expired", "unavailable")
+    ),
+    *(
         (
-            at("conversation", "expires_at", value="2020-01-01T00:00:00Z"),
-            "IDENTITY-TIME-ORDER",
-            "/conversation/expires_at",
-        ),
-        (at("runs", 0, "expires_at", value="2020-01-01T00:00:00Z"), "IDENTITY-TIME-ORDER", "/runs/0/expires_at"),
-        (
-            at("messages", 0, "expires_at", value="2020-01-01T00:00:00Z"),
-            "IDENTITY-TIME-ORDER",
-            "/messages/0/expires_at",
-        ),
-        (
-            at("conversation", "expires_at", value="2099-01-01T00:00:00Z"),
-            "IDENTITY-TIME-WINDOW",
-            "/conversation/expires_at",
-        ),
-        (at("runs", 0, "expires_at", value="2099-01-01T00:00:00Z"), "IDENTITY-TIME-WINDOW", "/runs/0/expires_at"),
-        (
-            at("messages", 0, "created_at", value="2020-01-01T00:00:00Z"),
-            "IDENTITY-TIME-WINDOW",
-            "/messages/0/expires_at",
-        ),
-        *(
-            (
-                at("runs", INDEX[status], "failure_code", value="invalid_output"),
-                "IDENTITY-FAILURE-CODE",
-                f"/runs/{INDEX[status]}/failure_code",
-            )
-            for status in ("completed", "queued", "processing")
-        ),
-        *(
-            (
-                at("runs", INDEX[status], "failure_code", value=None),
-                "IDENTITY-FAILURE-CODE",
-                f"/runs/{INDEX[status]}/failure_code",
-            )
-            for status in ("failed", "cancelled", "expired", "unavailable")
-        ),
-        *(
-            (
-                at("runs", INDEX[status], "failure_code", value="invalid_output"),
-                "IDENTITY-FAILURE-CODE-NAME",
-                f"/runs/{INDEX[status]}/failure_code",
-            )
-            for status in ("cancelled", "expired")
-        ),
-        *(
-            (at(*place, "evidence_id", value=OTHER), "IDENTITY-EVIDENCE-CITED", "/" + "/".join(map(str, place)))
-            for place in EVIDENCE_PLACES
-        ),
-        (
-            at(*EVIDENCE_PLACES[0], "revision", value=999_999),
-            "IDENTITY-EVIDENCE-CITED",
-            "/" + "/".join(map(str, EVIDENCE_PLACES[0])),
-        ),
-    ],
-)
+            at("runs", INDEX[status], "failure_code", value="invalid_output"),
+            "IDENTITY-FAILURE-CODE-NAME",
+            f"/runs/{INDEX[status]}/failure_code",
+        )
+        for status in ("cancelled", "expired")
+    ),
+    *(
+        (at(*place, "evidence_id", value=OTHER), "IDENTITY-EVIDENCE-CITED", "/" + "/".join(map(str, place)))
+        for place in EVIDENCE_PLACES
+    ),
+    (
+        at(*EVIDENCE_PLACES[0], "revision", value=999_999),
+        "IDENTITY-EVIDENCE-CITED",
+        "/" + "/".join(map(str, EVIDENCE_PLACES[0])),
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "requirement", "place"), CONVERSATION_EDITS)
 def test_a_conversation_that_breaks_one_rule(edit: Callable[[Any], None], requirement: str, place: str) -> None:
     """The rule is named once, where it is broken, and no other is."""
     result = copy.deepcopy(CONVERSATION)
@@ -183,19 +184,19 @@ def test_a_conversation_that_breaks_one_rule(edit: Callable[[Any], None], requir
     assert expected == breaches(GET, result)
 
 
-@pytest.mark.parametrize(
-    ("edit", "requirement", "place"),
-    [
-        (at("run", "workspace_id", value=OTHER), "IDENTITY-RUN-ASKED", "/run/workspace_id"),
-        (at("run", "conversation_id", value=OTHER), "IDENTITY-RUN-ASKED", "/run/conversation_id"),
-        (at("message", "run_id", value=OTHER), "IDENTITY-MESSAGE-RUN", "/message/run_id"),
-        (at("message", "question", value="?"), "IDENTITY-ROLE-CONTENT", "/message/question"),
-        (at("run", "conversation_revision", value=REVISION + 1), "IDENTITY-RUN-REVISION", "/run/conversation_revision"),
-        (at("run", "failure_code", value="invalid_output"), "IDENTITY-FAILURE-CODE", "/run/failure_code"),
-        (at("run", "expires_at", value="2020-01-01T00:00:00Z"), "IDENTITY-TIME-ORDER", "/run/expires_at"),
-        (at("message", "expires_at", value="2099-01-01T00:00:00Z"), "IDENTITY-TIME-WINDOW", "/message/expires_at"),
-    ],
-)
+STATUS_EDITS = [
+    (at("run", "workspace_id", value=OTHER), "IDENTITY-RUN-ASKED", "/run/workspace_id"),
+    (at("run", "conversation_id", value=OTHER), "IDENTITY-RUN-ASKED", "/run/conversation_id"),
+    (at("message", "run_id", value=OTHER), "IDENTITY-MESSAGE-RUN", "/message/run_id"),
+    (at("message", "question", value="?"), "IDENTITY-ROLE-CONTENT", "/message/question"),
+    (at("run", "conversation_revision", value=REVISION + 1), "IDENTITY-RUN-REVISION", "/run/conversation_revision"),
+    (at("run", "failure_code", value="invalid_output"), "IDENTITY-FAILURE-CODE", "/run/failure_code"),
+    (at("run", "expires_at", value="2020-01-01T00:00:00Z"), "IDENTITY-TIME-ORDER", "/run/expires_at"),
+    (at("message", "expires_at", value="2099-01-01T00:00:00Z"), "IDENTITY-TIME-WINDOW", "/message/expires_at"),
+]
+
+
+@pytest.mark.parametrize(("edit", "requirement", "place"), STATUS_EDITS)
 def test_a_status_that_breaks_one_rule(edit: Callable[[Any], None], requirement: str, place: str) -> None:
     """The rule is named once, where it is broken, and no other is."""
     result = copy.deepcopy(RUN)
@@ -231,13 +232,33 @@ def test_an_identifier_shown_in_another_case_is_the_same() -> None:
     assert [("IDENTITY-UNIQUE-IDS", "/runs")] == breaches(GET, result)
 
 
-@pytest.mark.parametrize("kind", BREACHES)
-def test_every_invariant_of_a_kind_is_declared(kind: str) -> None:
+def test_a_failure_code_is_expected_where_one_belongs() -> None:
+    """A breach says what should stand there, and what does."""
+    result = copy.deepcopy(CONVERSATION)
+    at("runs", INDEX["queued"], "failure_code", value="invalid_output")(result)
+    at("runs", INDEX["failed"], "failure_code", value=None)(result)
+    assert {
+        ("null for a run that is queued", "invalid_output"),
+        ("a failure code for a run that is failed", "null"),
+    } == {(expected, found) for *_, expected, found in BREACHES["conversation"](result, ASKED)}
+
+
+@pytest.mark.parametrize(("role", "other"), [(USER, "an answer"), (ASSISTANT, "a question")])
+def test_what_a_message_must_not_carry_is_named(role: int, other: str) -> None:
+    """An answer beside the user, a question beside the assistant."""
+    result = copy.deepcopy(CONVERSATION)
+    at("messages", role, "question", value="?")(result)
+    at("messages", role, "answer", value=DOCUMENT.messages[ASSISTANT]["answer"])(result)
+    assert [other] == [found for *_, found in BREACHES["conversation"](result, ASKED)]
+
+
+def test_every_invariant_of_a_kind_is_declared() -> None:
     """What the functions can yield is what the checks declare to test."""
-    result = json.dumps(CONVERSATION if kind == "conversation" else RUN)
-    assert kind in INVARIANT_REQUIREMENTS
-    assert len(INVARIANT_REQUIREMENTS[kind]) == len(set(INVARIANT_REQUIREMENTS[kind]))
-    assert "24" in result
+    run = {*(requirement for _, requirement, _ in STATUS_EDITS), "IDENTITY-FAILURE-CODE-NAME"}
+    assert {requirement for _, requirement, _ in CONVERSATION_EDITS} == set(INVARIANT_REQUIREMENTS["conversation"])
+    assert run == set(INVARIANT_REQUIREMENTS["run"])
+    assert BREACHES.keys() == INVARIANT_REQUIREMENTS.keys()
+    assert all(len(each) == len(set(each)) for each in INVARIANT_REQUIREMENTS.values())
 
 
 def answer_of(body: bytes, operation: Operation = GET) -> Answer:
@@ -276,3 +297,46 @@ def test_content_and_times_count_under_their_own_requirements() -> None:
     made = list(content_findings(answer_of(b"{}"), expected, found, "A-B", "C-D", "Another text comes back"))
     assert [("A-B", "/title"), ("C-D", "/created_at")] == [(each.requirement, each.place) for each in made]
     assert all(each.expected.isascii() and len(each.expected) < 200 and each.found.isascii() for each in made)
+
+
+class WithOtherAbsence(Answer):
+    """An answer of a binding in which a result that is not there breaks another rule."""
+
+    @property
+    def absence(self) -> str:
+        """The requirement that a success without a result breaks."""
+        return "A-B"
+
+
+def test_an_empty_result_lacks_what_its_binding_names() -> None:
+    """Where nothing came, the requirement is that of the answer."""
+    empty = WithOtherAbsence(Call(GET, b"{}", OWNER), exchange(200), "success", frozenset(), b"")
+    judged = ResultJudge(CONTRACT).judge(empty, ASKED)
+    assert ["A-B"] == [each.requirement for each in judged.findings]
+    broken = dataclasses.replace(empty, result=b"{")
+    judged = ResultJudge(CONTRACT).judge(broken, ASKED)
+    assert ["OUTPUT-WELL-FORMED"] == [each.requirement for each in judged.findings]
+
+
+def test_a_result_of_an_unknown_kind_is_judged_by_its_schema() -> None:
+    """An operation that names no kind of result has no invariants."""
+    operation = dataclasses.replace(GET, name="other", result="", output_schema={"type": "object"})
+    judge = ResultJudge(dataclasses.replace(CONTRACT, operations=(operation,)))
+    assert ({"a": 1}, ()) == ((judged := judge.judge(answer_of(b'{"a":1}', operation), {})).value, judged.findings)
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "requirement"),
+    [
+        ("id", "x", "OUTPUT-UUID-FORMAT"),
+        ("created_at", "2026-02-30T00:00:00Z", "OUTPUT-DATE-TIME"),
+        ("revision", 0, "OUTPUT-INTEGER-RANGE"),
+        ("availability", "x", "OUTPUT-ENUM"),
+    ],
+)
+def test_a_broken_rule_of_the_schema_has_its_requirement(member: str, value: Any, requirement: str) -> None:
+    """By its keyword, and of a format by the format."""
+    wrong = copy.deepcopy(CONVERSATION)
+    at("conversation", member, value=value)(wrong)
+    judged = ResultJudge(CONTRACT).judge(answer_of(json.dumps(wrong).encode()), ASKED)
+    assert {requirement} == {each.requirement for each in judged.findings}

@@ -42,6 +42,12 @@ def test_every_call_must_be_answered(given: Answer, found: list[str]) -> None:
     assert found == ids(answered(given)) == ids(not_refused_as(given, "conflict", "A-B", "a call"))
 
 
+def test_only_a_refusal_is_refused_as_something() -> None:
+    """A server that fails is not said to refuse besides, whatever kind its answer names."""
+    failed = answer("server-error", frozenset({"conflict"}), shown=exchange(503))
+    assert ["HTTP-NO-SERVER-ERROR"] == ids(not_refused_as(failed, "conflict", "A-B", "a call"))
+
+
 @pytest.mark.parametrize(
     ("given", "any_kind", "as_invalid"),
     [

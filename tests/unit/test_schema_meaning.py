@@ -444,3 +444,91 @@ def test_examples_do_not_touch_what_is_left_open() -> None:
         for name in ("workspace_id", "mutation_id", "conversation_id"):
             assert value[name] == value[name].lower()
             assert value[name][14] in "12345678" or len(set(value[name])) == 2
+
+
+def test_a_disagreement_is_told_once_for_each_place_and_direction() -> None:
+    """Many examples of one place are one disagreement; that one allows and the other refuses are two."""
+    judge, listed = SchemaJudge({"const": 1}), ListedSchema({"const": 2}, DRAFT_07)
+    examples = [Example(value, str(value), is_legal=True) for value in (1, 2, 1, 2)]
+    assert [(False, "/const"), (True, "/const")] == [
+        (each.allows, each.place) for each in disagreements(judge, listed, examples)
+    ]
+    judge, listed = SchemaJudge({"properties": {"a": {"const": 1}, "b": {"const": 1}}}), ListedSchema({}, DRAFT_07)
+    examples = [Example({name: 2}, name, is_legal=False) for name in ("a", "b")]
+    assert ["/properties/a/const", "/properties/b/const"] == [
+        each.place for each in disagreements(judge, listed, examples)
+    ]
+
+
+def test_what_no_rule_lets_happen_may_be_refused() -> None:
+    """An example that is not legal counts only where the contract's schema refuses it."""
+    judge, listed = SchemaJudge({"type": "string"}), ListedSchema({"const": "a"}, DRAFT_07)
+    for is_legal, told in ((False, []), (True, [False])):
+        examples = [Example("b", "another text", is_legal=is_legal)]
+        assert told == [each.allows for each in disagreements(judge, listed, examples)]
+
+
+def test_a_refusal_names_its_place_and_there_is_one_only_for_what_is_refused() -> None:
+    """The steps to the rule and to the value."""
+    listed = ListedSchema({"properties": {"a": {"type": "null"}}}, DRAFT_07)
+    refusal = listed.refusal({"a": 1})
+    assert (("properties", "a", "type"), ("a",)) == (refusal.schema_parts, refusal.value_parts)
+    with pytest.raises(ValueError, match="not refused"):
+        listed.refusal({})
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [({"exclusiveMinimum": True, "minimum": 0}, "/exclusiveMinimum"), ({"minLength": -1}, "/minLength")],
+)
+def test_what_is_no_schema_is_named_at_its_place(schema: dict[str, Any], place: str) -> None:
+    """The rules of the dialect say where."""
+    with pytest.raises(SchemaUnusable, match="it is no schema") as caught:
+        ListedSchema(schema, DRAFT_07)
+    assert place == caught.value.place
+
+
+@pytest.mark.parametrize(
+    ("dialect", "siblings_count"),
+    [
+        ("http://json-schema.org/draft-04/schema", False),
+        ("http://json-schema.org/draft-06/schema", False),
+        ("http://json-schema.org/draft-07/schema", False),
+        ("https://json-schema.org/draft/2019-09/schema", True),
+        ("https://json-schema.org/draft/2020-12/schema", True),
+    ],
+)
+def test_every_dialect_from_draft_04_on_is_judged(dialect: str, siblings_count: bool) -> None:  # noqa: FBT001 - a column
+    """With and without an empty fragment; since 2019-09 what stands beside a reference counts."""
+    text = {"$ref": "#/definitions/a", "maxLength": 1, "definitions": {"a": {"type": "string"}}}
+    for declared in (dialect, dialect + "#"):
+        listed = ListedSchema({**text, "$schema": declared}, DRAFT_07)
+        assert (dialect, siblings_count) == (listed.dialect, not listed.is_valid("ab"))
+        assert not listed.is_valid(1)
+
+
+def test_a_schema_without_a_dialect_is_checked_by_the_default_one() -> None:
+    """A list of schemas for items is right in draft-07, and wrong in 2020-12."""
+    assert not ListedSchema({"items": [{"type": "string"}]}, DRAFT_07).is_valid([1])
+    with pytest.raises(SchemaUnusable, match="it is no schema"):
+        ListedSchema({"items": [{"type": "string"}]}, DRAFT_2020_12)
+
+
+def test_what_a_schema_is_called_does_not_matter() -> None:
+    """Neither its name nor its dialect is a part of what it says."""
+    listed = ListedSchema({"$schema": DRAFT_2020_12, "$id": "not a URI", "type": "string"}, DRAFT_07)
+    assert {"type": "string"} == listed.plain
+    assert listed.is_valid("a")
+
+
+def test_a_disagreement_says_where_in_the_value() -> None:
+    """By a pointer, and in words for the whole of it."""
+    for contract, listed, value, place in (
+        ({"const": 1}, {}, 2, "the whole value"),
+        ({}, {"const": 1}, 2, "the whole value"),
+        ({"items": {"const": 1}}, {}, [2], "/0"),
+        ({}, {"items": {"const": 1}}, [2], "/0"),
+    ):
+        examples = [Example(value, "a value", is_legal=True)]
+        (told,) = disagreements(SchemaJudge(contract), ListedSchema(listed, DRAFT_07), examples)
+        assert told.contract_says.startswith(f"{place}: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -91,6 +92,23 @@ def test_every_assertion_has_points_and_every_rule_concerns_some(operation: Any)
     assert coverage.reachability(operation.name).keys() <= coverage.points.keys()
 
 
+@pytest.mark.parametrize(
+    ("operation", "needs"),
+    [
+        ("conversations_get", {"clock": 7, "server": 30, "access": 2, "archive": 2}),
+        ("sentiment_status", {"clock": 4, "server": 34}),
+        ("conversations_archive", {"clock": 4, "server": 110, "never": 181}),
+    ],
+)
+def test_so_many_points_take_more_than_seeding(operation: str, needs: dict[str, int]) -> None:
+    """Each rule concerns some points; what the first rule says of a point counts."""
+    coverage = Coverage(load_contract().operation(operation).output_schema)
+    obstacles = coverage.reachability(operation)
+    assert needs == dict(Counter(obstacle.needs for obstacle in obstacles.values()))
+    reasons = {obstacle.reason for obstacle in obstacles.values()}
+    assert len(reasons) == {"conversations_get": 6, "sentiment_status": 4, "conversations_archive": 7}[operation]
+
+
 def test_an_archive_result_has_no_text() -> None:
     """In the result of an archive, text and active runs are never reached, and everything has one obstacle."""
     operation = load_contract().operation("conversations_archive")
@@ -155,6 +173,19 @@ def test_an_unknown_operation_has_no_obstacles_of_its_own() -> None:
         ({"required": ["a"]}, "a", set()),
         ({"uniqueItems": True}, [1], set()),
         ({"uniqueItems": True}, "ab", set()),
+        ({"type": ["integer", "boolean"], "minimum": 1, "maximum": 1}, True, {"/type#seen"}),
+        ({"type": ["number", "string"], "minimum": 1, "maximum": 3}, "a", {"/type#seen"}),
+        ({"type": "integer", "minimum": 1, "maximum": 3}, 2, {"/type#seen", "/minimum#inside", "/maximum#inside"}),
+        ({"type": "integer", "minimum": 1, "maximum": 3}, 1, {"/type#seen", "/minimum#lowest"}),
+        ({"type": ["string", "null"]}, None, {"/type#seen"}),
+        ({"type": ["string", "null"], "format": "date-time"}, None, {"/type#seen"}),
+        ({"anyOf": [{"type": "number"}, {"type": "string"}]}, "a", {"/anyOf#branch-1", "/anyOf/1/type#seen"}),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, 1, {"/anyOf#branch-1", "/anyOf/1/type#seen"}),
+        (
+            {"anyOf": [{"type": "string", "minimum": 1}, {"type": "integer"}]},
+            1,
+            {"/anyOf#branch-1", "/anyOf/1/type#seen"},
+        ),
         ({"properties": {"a": {"type": "null"}}}, {}, set()),
         ({"items": {"type": "number"}}, None, set()),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, None, {"/anyOf#branch-1", "/anyOf/1/type#seen"}),
@@ -206,3 +237,50 @@ def test_foreign_points_are_refused() -> None:
     """Coverage of another schema cannot be added."""
     with pytest.raises(ValueError, match="not a coverage point"):
         Coverage({"type": "string"}).add(["/type#seen", "/other#seen"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "points"),
+    [
+        ({"minLength": 1, "maxLength": 2}, {"/minLength#minimum", "/maxLength#maximum"}),
+        ({"minLength": 1, "maxLength": 1}, {"/minLength#minimum", "/maxLength#maximum"}),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 2},
+            {"/type#seen", "/minimum#lowest", "/maximum#highest"},
+        ),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 3},
+            {"/type#seen", "/minimum#lowest", "/minimum#inside", "/maximum#highest", "/maximum#inside"},
+        ),
+        ({"type": "number", "exclusiveMinimum": 0}, {"/type#seen", "/exclusiveMinimum#inside"}),
+        ({"type": "number", "exclusiveMaximum": 0}, {"/type#seen", "/exclusiveMaximum#inside"}),
+        (
+            {"type": "number", "minimum": 1, "maximum": 1.5},
+            {"/type#seen", "/minimum#lowest", "/minimum#inside", "/maximum#highest", "/maximum#inside"},
+        ),
+        ({"type": "string", "pattern": "boolean"}, {"/type#seen", "/pattern#seen"}),
+        ({"type": "string", "pattern": "date-time"}, {"/type#seen", "/pattern#seen"}),
+    ],
+    ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
+)
+def test_there_is_a_point_for_each_way_that_can_be_gone(schema: dict[str, Any], points: set[str]) -> None:
+    """Between two neighbours there is nothing, and an exclusive bound of fractions is never reached."""
+    assert points == Coverage(schema).points.keys()
+
+
+@pytest.mark.parametrize(
+    ("operation", "point", "needs"),
+    [
+        ("sentiment_status", "/properties/message/anyOf/0/properties/role/enum#user", "server"),
+        ("conversations_archive", "/properties/conversation/properties/revision/maximum#highest", "never"),
+        ("conversations_archive", "/properties/conversation/properties/availability/enum#expired", "server"),
+        ("conversations_archive", "/properties/conversation/properties/availability/enum#access_changed", "server"),
+        ("conversations_archive", "/properties/availability/properties/configured/type#true", "server"),
+        ("sentiment_status", "/properties/availability/properties/configured/type#true", "server"),
+        ("conversations_get", "/properties/availability/properties/configured/type#true", "server"),
+    ],
+)
+def test_what_seeding_alone_is_not_sure_to_reach(operation: str, point: str, needs: str) -> None:
+    """Each such point says what it takes."""
+    coverage = Coverage(load_contract().operation(operation).output_schema)
+    assert needs == coverage.reachability(operation)[point].needs

@@ -20,6 +20,9 @@ GOOD: list[tuple[bytes, Any]] = [
     (b" \t\r\n true \t\r\n ", True),
     (b"[]", []),
     (b"{}", {}),
+    (b"[ ]", []),
+    (b"{\n}", {}),
+    (b'[ 1 , { "a" : 2 } ]', [1, {"a": 2}]),
     (b"[[],{},[{}]]", [[], {}, [{}]]),
     (b'{"":0}', {"": 0}),
     (b'{"a":{"a":{"a":1}}}', {"a": {"a": {"a": 1}}}),
@@ -109,6 +112,8 @@ BAD: list[tuple[bytes, str, int]] = [
     (b"[-" + b"1" * 5000 + b"]", "number-size", 1),
     (b"0." + b"1" * 1000, "number-size", 0),
     (b"1" * 400 + b".5", "number-size", 0),
+    (b"-" + b"1" * 400 + b".5", "number-size", 0),
+    (b"1e" + b"0" * 1000 + b"1", "number-size", 0),
     (b"[", "syntax", 1),
     (b"[1", "syntax", 2),
     (b"[1,", "syntax", 3),
@@ -206,15 +211,18 @@ def test_a_document_larger_than_the_limit_is_refused_unread() -> None:
     """The size is judged first, with the first byte too many as the offset."""
     limits = DecodeLimits(size=4)
     assert decode(b"1234", limits) == 1234
-    with pytest.raises(DecodeFault) as caught:
-        decode(b"\xff1234", limits)
-    assert (caught.value.rule, caught.value.offset) == ("size", 4)
+    assert find_fault(b"1234", limits) is None
+    for raw in (b"\xff1234", b"12345"):
+        with pytest.raises(DecodeFault) as caught:
+            decode(raw, limits)
+        assert (caught.value.rule, caught.value.offset) == ("size", 4)
 
 
 def test_the_limits_of_depth_and_digits_can_be_set() -> None:
     """A limit refuses one more than it names, and nothing that keeps it."""
     limits = DecodeLimits(depth=2, digits=3)
     assert decode(b'[[123, 1e2, "[[["]]', limits) == [[123, 100, "[[["]]
+    assert decode(b'"[["', DecodeLimits(depth=0)) == "[["
     for raw, rule in ((b"[[[]]]", "depth"), (b"[1234]", "number-size"), (b"[1e3]", "number-size")):
         with pytest.raises(DecodeFault) as caught:
             decode(raw, limits)
@@ -311,3 +319,8 @@ def test_text_that_is_no_number_is_refused() -> None:
     """Only the grammar of JSON numbers is read."""
     with pytest.raises(ValueError, match="not a JSON number"):
         exact_number("1_0", 1000)
+
+
+def test_the_limits_that_a_server_is_held_to() -> None:
+    """128 levels, 1000 digits of a number, 64 MiB."""
+    assert DecodeLimits(depth=128, digits=1000, size=67_108_864) == module.DEFAULT

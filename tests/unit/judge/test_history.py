@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 from made_histories import CORRUPTIONS, FIRST, History, legal_history
@@ -191,3 +192,52 @@ def test_a_timeline_has_a_line_per_client_and_a_list_of_calls() -> None:
         "  3    2.000 to   3.000 ms  get: " + available,
     ]
     assert expected == timeline(events).splitlines()
+
+
+def test_a_history_of_one_call_is_its_own_smallest_part() -> None:
+    """There is nothing to leave out."""
+    events = [register_event("r", "read", 1, 0, 10)]
+    assert events == list(smallest_part(events, Register()))
+
+
+def test_a_write_that_no_answer_needs_is_kept_without_its_answer() -> None:
+    """It may have taken effect, so it is shown that even then nothing explains the rest."""
+    write, read = register_event("w", "write", 1, 0, 10), register_event("r", "read", 2, 20, 30)
+    assert [replace(write, returned=None), read] == list(smallest_part([write, read], Register()))
+
+
+def test_a_history_is_cut_off_where_it_first_cannot_be_explained() -> None:
+    """What begins later has no part in it."""
+    wrong, later = register_event("r", "read", 1, 0, 10), register_event("w", "write", 1, 20, 30)
+    assert [wrong] == list(smallest_part([wrong, later, register_event("r", "read", 1, 40, 50)], Register()))
+
+
+@pytest.mark.parametrize("returned", [100, None])
+@pytest.mark.parametrize("called", [0, 10])
+def test_a_write_under_way_explains_a_read(called: int, returned: int | None) -> None:
+    """Also one that begins as the read ends, and however late it returns."""
+    write, right = register_event("w", "write", 1, called, returned), register_event("r", "read", 1, 5, 10)
+    wrong = register_event("r", "read", 7, 110, 120)
+    assert [replace(write, returned=None), wrong] == list(smallest_part([write, right, wrong], Register()))
+
+
+def test_an_answer_that_came_after_the_cut_does_not_count() -> None:
+    """A call that went on beyond it may have been answered in any way."""
+    events: History = [
+        Event("a", Archive("key", 4, ARCHIVED, "applied with a stale revision"), 0, 100),
+        Event("b", Read(FIRST), 10, 20),
+        Event("b", Read(FIRST._replace(revision=3)), 30, 40),
+    ]
+    part = smallest_part(events, SPECIFICATION)
+    assert [("a", None), ("b", 40)] == [(event.client, event.returned) for event in part]
+
+
+def test_a_search_may_take_so_many_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the limit says."""
+    assert 2_000_000 == history_module._STEP_LIMIT
+    events = [register_event("w", "write", 1, 0, 10), register_event("r", "read", 1, 20, 30)]
+    monkeypatch.setattr(history_module, "_STEP_LIMIT", 2)
+    assert is_linearizable(events, Register())
+    monkeypatch.setattr(history_module, "_STEP_LIMIT", 1)
+    with pytest.raises(SearchExhausted):
+        is_linearizable(events, Register())

@@ -45,6 +45,7 @@ def test_the_same_json_value_is_equal(one: Any, other: Any) -> None:
         ([1, 2], [1], ("/1", 2, MISSING)),
         ([], [None], ("/0", MISSING, None)),
         ({"a": []}, {"a": {}}, ("/a", [], {})),
+        ({"a": {}}, {"a": []}, ("/a", {}, [])),
         ({"b": 1, "a": 1}, {"a": 2, "b": 2}, ("/b", 1, 2)),
     ],
 )

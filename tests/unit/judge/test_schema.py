@@ -172,6 +172,7 @@ def test_a_schema_that_is_none_is_a_usage_problem(schema: dict[str, Any]) -> Non
         ("x" * 70, '"' + "x" * 60 + '"... (70 code points)'),
         ("\N{GRINNING FACE}" * 9, '"' + "\\ud83d\\ude00" * 4 + '"... (9 code points)'),
         (10**100, "1" + "0" * 59 + "... (101 characters)"),
+        (10**59, "1" + "0" * 59),
         ([1], "an array of 1 items"),
         ({}, "an object of 0 members"),
     ],
@@ -179,3 +180,45 @@ def test_a_schema_that_is_none_is_a_usage_problem(schema: dict[str, Any]) -> Non
 def test_a_value_is_shown_short_and_printable(value: Any, text: str) -> None:
     """Nothing that a server sends can disturb a terminal or fill a report."""
     assert text == show(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "broken"),
+    [
+        ({"multipleOf": 2, "maxLength": 1}, "abc", ["/maxLength"]),
+        ({"uniqueItems": False, "maxItems": 1}, [1, 1], ["/maxItems"]),
+        ({"uniqueItems": True, "maxLength": 1}, "aa", ["/maxLength"]),
+        ({"uniqueItems": True, "maxProperties": 1}, {"a": 1, "b": 1}, ["/maxProperties"]),
+        ({"additionalProperties": True, "maxProperties": 1}, {"a": 1, "b": 1}, ["/maxProperties"]),
+        (
+            {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+            {"a": 1, "b": 2},
+            ["/properties/a/type", "/properties/b/type"],
+        ),
+        ({"items": {"type": "string", "maxLength": 1}}, [1, 2], ["/items/type", "/items/type"]),
+    ],
+    ids=str,
+)
+def test_a_keyword_is_blamed_only_where_it_is_broken(schema: dict[str, Any], value: Any, broken: list[str]) -> None:
+    """One that speaks of another type, or allows all, is not; and each place has a violation of its own."""
+    assert broken == [violation.schema_pointer for violation in SchemaJudge(schema).violations(value)]
+
+
+def test_what_a_branch_asks_deeper_down_is_not_broken_here() -> None:
+    """A value that no branch takes breaks the types of the branches, not what they say of its items."""
+    schema = {"anyOf": [{"type": "string", "items": {"type": "null"}}, {"type": "null"}]}
+    (violation,) = SchemaJudge(schema).violations([1])
+    assert ("/anyOf", "/anyOf/0/type", "/anyOf/1/type") == violation.assertions
+
+
+def test_a_format_is_explained() -> None:
+    """The explanation knows the formats that the verdict knows."""
+    (violation,) = SchemaJudge({"type": "string", "format": "uuid"}).violations("a")
+    assert ("", "/format", "a valid uuid") == (violation.pointer, violation.schema_pointer, violation.expected)
+    assert [] == SchemaJudge({"format": "uuid"}).violations(1)
+
+
+def test_a_wrong_document_is_called_the_whole() -> None:
+    """Its pointer is empty; the sentence says what that is."""
+    (violation,) = SchemaJudge({"type": "string"}).violations(1)
+    assert "the whole document must be of type string, but is 1." == violation.sentence

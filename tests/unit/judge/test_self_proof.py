@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
 
+from conformance.cases.breakage import breakages
 from conformance.contract import Contract, load_contract
 from conformance.errors import SuiteFault
 from conformance.judge import self_proof
-from conformance.judge.decode import DecodeFault
+from conformance.judge.decode import DecodeFault, DecodeLimits, decode
 from conformance.judge.schema import SchemaJudge
 
 CONTRACT = load_contract()
@@ -20,6 +22,20 @@ SMALL: Contract = dataclasses.replace(CONTRACT, operations=CONTRACT.operations[:
 def test_the_judge_is_proved_on_the_contract() -> None:
     """More verdicts than assertions: each is broken at least once, most in several ways."""
     assert self_proof.prove(CONTRACT) > 283 + 223 + 8 + 15 + 11
+
+
+def test_every_verdict_is_counted_once() -> None:
+    """Documents, formats, and for each schema its sample and every breakage; a schema that is shared counts once."""
+    documents = len(self_proof._GOOD_DOCUMENTS) + len(self_proof._BAD_DOCUMENTS)
+    formats = len(self_proof._GOOD_FORMATS) + len(self_proof._BAD_FORMATS)
+    schemas = {
+        json.dumps(schema): schema
+        for operation in CONTRACT.operations
+        for schema in (operation.input_schema, operation.output_schema)
+    }
+    assert len(schemas) < 2 * len(CONTRACT.operations)
+    verdicts = sum(1 + len(list(breakages(schema))) for schema in schemas.values())
+    assert documents + formats + verdicts == self_proof.prove(CONTRACT)
 
 
 def test_a_schema_judge_that_accepts_everything_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,3 +104,21 @@ class Blind:
     def is_valid(self, _value: Any) -> bool:
         """Return the one verdict."""
         return self.verdict
+
+
+def test_the_proof_does_not_shrink_unnoticed() -> None:
+    """So many documents and texts, good and bad, are judged at each start."""
+    tables = (self_proof._GOOD_DOCUMENTS, self_proof._BAD_DOCUMENTS, self_proof._GOOD_FORMATS, self_proof._BAD_FORMATS)
+    assert [5, 20, 7, 13] == [len(table) for table in tables]
+
+
+@pytest.mark.parametrize(
+    ("limits", "rule"), [(DecodeLimits(depth=129), "depth"), (DecodeLimits(digits=1001), "number-size")]
+)
+def test_a_limit_that_is_one_too_wide_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, limits: DecodeLimits, rule: str
+) -> None:
+    """What keeps it and breaks the right one must be refused."""
+    monkeypatch.setattr(self_proof, "decode", lambda raw: decode(raw, limits))
+    with pytest.raises(SuiteFault, match=f"slips through, against the rule {rule}"):
+        self_proof.prove(SMALL)
