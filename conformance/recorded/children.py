@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import CouldNotRun
+from conformance.recorded.bodies import body_bytes
 from conformance.recorded.tape import Tape
 from conformance.target import Entry, Target
 from conformance.transport.exchange import Call, Credential, Exchange, Headers, Observer, Request, Response
@@ -49,7 +49,7 @@ class RecordedGateway:
     def hear(self) -> None:
         """Take note of what children said unasked up to the next exchange."""
         for line in self.tape.unasked():
-            text = _bytes(line["text"])
+            text = body_bytes(line["text"])
             if line["kind"] == "stderr":
                 self._listen(Credential(line["principal"], line["credential"]), text)
             elif line["kind"] == "stray":
@@ -120,7 +120,7 @@ class RecordedChannel:
             self._gateway.journal.note_frame(self._credential.label, self.revision, outgoing.method, frame.raw)
         self._gateway.observe(exchange)
         self._gateway.hear()
-        sent = read_frame(_bytes(line["request"]["body"])) if is_raced else None
+        sent = read_frame(body_bytes(line["request"]["body"])) if is_raced else None
         identifier = sent.identifier if sent is not None else outgoing.identifier
         id_echoed = frame is not None and frame.identifier == identifier is not None
         return Received(exchange, frame, id_echoed, (), self._gateway.tape.clock.instant())
@@ -168,7 +168,3 @@ def _without_id(frame: bytes | str) -> Any:
     value = json.loads(frame)
     value.pop("id", None)
     return value
-
-
-def _bytes(text: Any) -> bytes:
-    return text.encode() if isinstance(text, str) else base64.b64decode(text["base64"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from conformance.recorded.bodies import body_bytes
 from conformance.recorded.description import NOT_WRITTEN
 from conformance.recorded.translation import Place, Translation
 from conformance.transport.exchange import Failure, Request, Response
@@ -19,7 +19,6 @@ from conformance.transport.wire import BodyWatch, Origin, WireFault, WireLimits
 Whom = Literal["target", "control"]
 
 _SESSION: Final = "mcp-session-id"
-_GIVEN: Final = re.compile(rb'"token" *: *"(\$\w+)"')
 
 
 @dataclass(frozen=True)
@@ -129,15 +128,8 @@ def request_of(line: Mapping[str, Any]) -> Request:
         ValueError: its body was too long to be recorded.
     """
     request = line["request"]
-    body = request["body"]
-    if isinstance(body, str):
-        body = body.encode()
-    elif "sha256" in body:
-        raise ValueError(f"the body of exchange {line['id']} was too long to be recorded")
-    else:
-        body = base64.b64decode(body["base64"])
     headers = tuple((name, value) for name, value in request["headers"] if value != NOT_WRITTEN)
-    return Request(request["method"], request["target"], headers, body)
+    return Request(request["method"], request["target"], headers, body_bytes(request["body"]))
 
 
 def needed_before(

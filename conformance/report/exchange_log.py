@@ -98,12 +98,12 @@ class ExchangeLog:
                 return
             told = {name: None if value is None else self._text(value, token) for name, value in more.items()}
             line = {"kind": kind, "case": self._case, "principal": principal, **told}
-            self._write({**line, "text": self._body(text, token)["body"]})
+            self._write({**line, "text": self._unasked_body(text)})
 
     def settled(self, texts: Sequence[bytes]) -> None:
         """Write down the end of what each child has written to stderr."""
         with self._lock:
-            bodies = [self._body(text, "")["body"] for text in texts]
+            bodies = [self._unasked_body(text) for text in texts]
             self._write({"kind": "settled", "case": self._case, "texts": bodies})
 
     def race(self, clients: Sequence[Sequence[tuple[Exchange, int, int]]]) -> None:
@@ -186,6 +186,11 @@ class ExchangeLog:
 
     def _text(self, text: str, token: str) -> str:
         return self._redaction.text(self._tokens.text(text, token))
+
+    def _unasked_body(self, text: bytes) -> Any:
+        """Return what a child said unasked, which may be anybody's: few people have children, so all are looked for."""
+        shown = self._tokens.any_text(text.decode("latin-1")).encode("latin-1")
+        return self._body(shown, "")["body"]
 
     def _headers(self, headers: Headers, token: str, *, is_child: bool = False) -> list[list[str]]:
         """Return the headers, or what the environment of a child says; a value that is not on the list is left out."""

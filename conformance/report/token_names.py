@@ -30,6 +30,12 @@ class TokenNames:
             self._names[token] = f"{DEFAULT_TOKEN_VARIABLE}_{self._count}"
         return self._names[token]
 
+    def any_text(self, text: str) -> str:
+        """Return a text of nobody in particular without any token that the run has met, in whatever form."""
+        for token, name in self._names.items():
+            text = without_token(text, token, name)
+        return text
+
     def text(self, text: str, token: str) -> str:
         """Return a text without this token in whatever form, nor any other one that stands in it by itself."""
         if token:

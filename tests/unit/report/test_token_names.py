@@ -21,3 +21,10 @@ def test_a_token_is_named_in_whatever_form_and_others_where_they_stand() -> None
     names.name(SECOND)
     text = f'{{"a": "{FIRST.encode().hex()}", "b": "{SECOND}"}} {FIRST}'
     assert '{"a": "$SOSOAPI_TOKEN_2", "b": "$SOSOAPI_TOKEN_1"} $SOSOAPI_TOKEN_2' == names.text(text, FIRST)
+
+
+def test_a_text_of_nobody_in_particular_has_nobodys_token_in_it() -> None:
+    """Encoded or not: what a child writes unasked may be about anybody."""
+    names = TokenNames({GIVEN: "MY_TOKEN"})
+    names.name(FIRST)
+    assert "$SOSOAPI_TOKEN_1 and $MY_TOKEN" == names.any_text(f"{FIRST.encode().hex()} and {GIVEN}")
