@@ -13,7 +13,7 @@ _MOST_PLACES: Final = 50_000
 _DEEPEST: Final = 200
 _MAPS: Final = ("properties", "patternProperties", "dependentSchemas", "definitions", "$defs")
 """Keywords whose members are called by names of the schema's author, each with a schema."""
-_LITERALS: Final = ("enum", "const", "default", "examples", "required", "type")
+_LITERALS: Final = ("enum", "const", "default", "examples", "type")
 """Keywords that hold values in which nothing is a schema."""
 _DEFINITIONS: Final = ("definitions", "$defs")
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")

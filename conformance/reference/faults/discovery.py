@@ -358,6 +358,12 @@ def _input_dangling_reference(schema: Result) -> None:
     schema["properties"]["conversation_id"] = {"$ref": "#/definitions/Uuid"}
 
 
+@_input("discovery-input-malformed-reference", ARCHIVE)
+def _input_malformed_reference(schema: Result) -> None:
+    """The listed input schema refers to a host whose address was put together wrong, so that it is no URI."""
+    schema["properties"]["mutation_id"] = {"$ref": "https://[schemas.example/ids.json"}
+
+
 @_input("discovery-input-draft-04-bound", ARCHIVE)
 def _input_draft_04_bound(schema: Result) -> None:
     """The lower bound is written as draft-04 has it, which no later draft can read."""

@@ -214,6 +214,25 @@ class UnknownMethodAccepted(Says):
         return message
 
 
+@family.part("mcp-unknown-method-listed", "PROTOCOL-UNKNOWN-METHOD", observable="a request with an unknown method")
+class UnknownMethodListed(Hears):
+    """Methods are told apart by their first word: whatever begins with tools/ and is no call lists the tools."""
+
+    def changed(self, message: Result) -> Result:
+        return {**message, "method": self._taken_for(message.get("method"))} if "method" in message else message
+
+    async def respond(self, application: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [
+            (name, self._taken_for(value.decode("latin-1")).encode("latin-1") if name == b"mcp-method" else value)
+            for name, value in scope["headers"]
+        ]
+        await super().respond(application, {**scope, "headers": headers}, receive, send)
+
+    def _taken_for(self, method: Any) -> Any:
+        is_of_tools = isinstance(method, str) and method.startswith("tools/")
+        return "tools/list" if is_of_tools and method != "tools/call" else method
+
+
 @family.part("mcp-ping-unanswered", "PROTOCOL-ANSWERED", observable="a ping")
 class PingUnanswered(RewritingBinding):
     """A ping is ignored."""

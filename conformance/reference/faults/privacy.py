@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -108,6 +109,25 @@ class ConflictQuotesText(Service):
             super().guard(stored, arguments)
         except Conflict:
             raise Conflict(f"another revision of: {next(_questions(stored.document), '')}") from None
+
+
+@family.part(
+    "privacy-conflict-quotes-text-for-scripts",
+    "PRIVACY-ERROR-TEXT",
+    "PRIVACY-MCP-CONTENT",
+    "ACCESS-ARCHIVE-WITHOUT-TEXT",
+    observable="a conflict where the text is withheld",
+)
+class ConflictQuotesTextForScripts(Service):
+    """A conflict quotes the first question as a script would write it, where all but letters and digits is escaped."""
+
+    def guard(self, stored: StoredConversation, arguments: Arguments) -> None:
+        try:
+            super().guard(stored, arguments)
+        except Conflict:
+            question = next(_questions(stored.document), "")
+            quoted = re.sub("[^0-9A-Za-z ]", lambda match: f"\\u{ord(match[0]):04x}", question)
+            raise Conflict(f"another revision of '{quoted}'") from None
 
 
 @family.part(

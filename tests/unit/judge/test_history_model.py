@@ -43,6 +43,12 @@ def archive(answer: Answer, key: str = "k", expected: int = 5) -> Archive:
     return Archive(key, expected, answer)
 
 
+def test_what_is_said_for_people_tells_no_calls_apart() -> None:
+    """Two calls with the same answer are the same, in whatever words the answer is told."""
+    assert Archive("k", 5, "refused", "HTTP 409") == Archive("k", 5, "refused", "a conflict")
+    assert Read(ARCHIVED, "HTTP 200") == Read(ARCHIVED, "a success")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_legal_histories_are_accepted(seed: int) -> None:
     """Whatever a conforming server chose, with results, deadlines and answers that were lost."""

@@ -88,6 +88,15 @@ INLINED: list[tuple[dict[str, Any], bool, Any]] = [
         True,
         {"patternProperties": {"a": TEXT}, "dependentSchemas": {"b": TEXT}},
     ),
+    (
+        {
+            "patternProperties": {"enum": {"$ref": "#/$defs/a"}},
+            "dependentSchemas": {"enum": {"$ref": "#/$defs/a"}},
+            "$defs": {"a": TEXT},
+        },
+        True,
+        {"patternProperties": {"enum": TEXT}, "dependentSchemas": {"enum": TEXT}},
+    ),
     ({"anyOf": [{"$ref": "#/anyOf/1"}, TEXT]}, True, {"anyOf": [TEXT, TEXT]}),
     (
         {
@@ -102,9 +111,9 @@ INLINED: list[tuple[dict[str, Any], bool, Any]] = [
     ({"$ref": TEXT}, True, {"$ref": TEXT}),
     ({"properties": {"$ref": TEXT}}, True, {"properties": {"$ref": TEXT}}),
     (
-        {"const": {"$ref": "#/x"}, "default": {"$ref": "x"}, "examples": [{"$id": "#q"}]},
+        {"const": {"$ref": "#/x"}, "default": {"$ref": "x"}, "examples": [{"$ref": "x"}, {"$id": "#q"}]},
         True,
-        {"const": {"$ref": "#/x"}, "default": {"$ref": "x"}, "examples": [{"$id": "#q"}]},
+        {"const": {"$ref": "#/x"}, "default": {"$ref": "x"}, "examples": [{"$ref": "x"}, {"$id": "#q"}]},
     ),
     ({"items": [{"$ref": "#/$defs/a"}, True], "$defs": {"a": TEXT}}, False, {"items": [TEXT, True]}),
     (
@@ -213,7 +222,10 @@ def test_what_is_no_uri_is_told(schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "named",
     [
-        {"properties": {"enum": {"$id": "x.json", "type": "string"}}},
+        *(
+            {keyword: {"enum": {"$id": "x.json", "type": "string"}}}
+            for keyword in ("properties", "patternProperties", "dependentSchemas", "definitions", "$defs")
+        ),
         {"items": {"$id": "x.json", "type": "string"}},
         {"not": {"items": {"$id": "x.json", "type": "string"}}},
         {"anyOf": [{"$id": "x.json", "type": "string"}]},

@@ -38,6 +38,13 @@ def test_every_verdict_is_counted_once() -> None:
     assert documents + formats + verdicts == self_proof.prove(CONTRACT)
 
 
+def test_documents_that_go_beyond_a_limit_go_beyond_it_by_one() -> None:
+    """So that a limit which is one too wide is noticed."""
+    limits = DecodeLimits()
+    assert b"1" * (limits.digits + 1) in {raw for raw, _, _ in self_proof._BAD_DOCUMENTS}
+    assert b"[" * (limits.depth + 1) + b"]" * (limits.depth + 1) in {raw for raw, _, _ in self_proof._BAD_DOCUMENTS}
+
+
 def test_a_schema_judge_that_accepts_everything_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names what slipped through."""
     monkeypatch.setattr(self_proof, "_prove_formats", lambda: ())
