@@ -49,6 +49,11 @@ class CouldNotRun(ConformanceError):
 
 
 @dataclass
+class NotReplayable(CouldNotRun):
+    """A replay lacks something without which the case cannot be judged against the server of now."""
+
+
+@dataclass
 class SuiteFault(ConformanceError):
     """The suite contradicts itself; the result of the run cannot be trusted."""
 

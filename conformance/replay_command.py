@@ -24,6 +24,7 @@ from conformance.report_command import must_be_of
 from conformance.requirements import load_registry
 from conformance.target import Target, TargetOptions
 from conformance.target_file import resolve_target
+from conformance.transport.mcp.stdio import StdioCommand
 
 _ATTEMPTS_AT_A_RACE: Final = 15
 
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that 'pytest --report-dir' wrote")
     parser.add_argument("--finding", type=int, default=1, metavar="N", help="number of the finding (default: 1)")
     parser.add_argument("--target-url", metavar="URL", help="where the server is now (default: where it was)")
+    parser.add_argument("--target-command", metavar="COMMAND", help="command that starts it as a child over stdio now")
     parser.add_argument("--control-url", metavar="URL", help="where its test control is now (default: where it was)")
     parser.add_argument("--target-config", type=Path, metavar="FILE", help="target file, for tokens and addresses")
     parser.add_argument("--contract-dir", type=Path, metavar="DIR", help="the contract bundle of the run")
@@ -51,7 +53,6 @@ def run(namespace: argparse.Namespace) -> int:
     try:
         recording = read_recording(namespace.folder)
         must_be_of(contract, recording.run)
-        _must_be_reachable(recording)
         stored = decided(contract, registry, recording.run.facts, recording.run.ledger, complete=recording.run.complete)
         finding = _finding(report_document(contract, registry, stored), namespace)
         case = short_case(finding["cases"][0])
@@ -65,23 +66,16 @@ def run(namespace: argparse.Namespace) -> int:
         return int(ExitStatus.COULD_NOT_RUN)
 
 
-def _must_be_reachable(recording: Recording) -> None:
-    if recording.description.target.transport == "mcp-stdio":
-        raise CouldNotRun(
-            "the run was over mcp-stdio, and children cannot be sent to again", "Run the case by its test id."
-        )
-
-
 def _replayed(
     namespace: argparse.Namespace, recording: Recording, case: str, target: Target, wanted: tuple[str, str]
 ) -> int:
-    is_race = any(line.get("span") for line in recording.lines_of(case))
+    is_race = recording.is_race(case)
     for attempt in range(1, (_ATTEMPTS_AT_A_RACE if is_race else 1) + 1):
         replay = replay_case(namespace.folder, case, target, namespace.contract_dir)
         if attempt == 1:
             for note in replay.notes:
                 _say(note)
-        if _fails(replay.record, wanted):
+        if not replay.problem and _fails(replay.record, wanted):
             again = f" (attempt {attempt} at the race)" if is_race else ""
             _say(_counted(replay) + again)
             _say(f"still fails: {wanted[0]}")
@@ -134,14 +128,20 @@ def _finding(document: dict[str, Any], namespace: argparse.Namespace) -> dict[st
 
 def _target(namespace: argparse.Namespace, recording: Recording) -> Target:
     was = recording.description.target
-    if was.embedded and not namespace.target_url:
+    over_stdio = was.transport == "mcp-stdio"
+    wanted, other = ("command", "url") if over_stdio else ("url", "command")
+    given = {name: getattr(namespace, f"target_{name}") for name in (wanted, other)}
+    if given[other]:
+        raise UsageProblem(f"the run was over {was.transport}", f"--target-{other}", f"Give --target-{wanted} instead.")
+    if was.embedded and not (given[wanted] or namespace.target_config):
         raise UsageProblem(
             "the run tested the embedded reference server, which is gone",
-            "--target-url",
-            "Start one with 'sosoapi-conformance serve', and give --target-url and --control-url.",
+            f"--target-{wanted}",
+            f"Start one with 'sosoapi-conformance serve', and give --target-{wanted} and --control-url.",
         )
     options = TargetOptions(
-        url=namespace.target_url or (None if namespace.target_config else was.url),
+        url=given["url"] or (None if namespace.target_config else was.url or None),
+        command=given["command"] or (None if namespace.target_config else was.command or None),
         config=namespace.target_config,
         transport=was.transport,
         control_url=namespace.control_url or (None if namespace.target_config else was.control_url or None),
@@ -149,7 +149,19 @@ def _target(namespace: argparse.Namespace, recording: Recording) -> Target:
     target = resolve_target(options, tuple(operation.name for operation in load_contract().operations))
     if was.control_url and not target.control_url:
         raise UsageProblem("the run had test control, and the target has none", "--control-url", "Give its address.")
-    return replace(target, limits=was.limits)
+    if over_stdio:
+        _must_start(target)
+    return replace(target, limits=was.limits, mcp=target.mcp if namespace.target_config else was.mcp)
+
+
+def _must_start(target: Target) -> None:
+    where = "--target-command"
+    if not target.command:
+        raise UsageProblem("the target has no command, and the run was over mcp-stdio", where, "Give it.")
+    try:
+        StdioCommand(target.command, {}).words()
+    except ValueError as error:
+        raise UsageProblem(f"the command {target.command!r} cannot be run ({error})", where, "Correct it.") from None
 
 
 def _fails(record: CaseRecord | None, wanted: tuple[str, str]) -> bool:

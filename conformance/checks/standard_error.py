@@ -8,7 +8,7 @@ from typing import Final
 
 from conformance.errors import SuiteFault
 from conformance.session import Session
-from conformance.transport.mcp.stdio import StdioGateway
+from conformance.transport.mcp.stdio import HasChildren
 
 _SILENCE_SECONDS: Final = 0.1
 """How long nobody may have written before what there is counts as all: the stream is not in step with the answers."""
@@ -23,10 +23,10 @@ def settled(session: Session) -> tuple[bytes, ...]:
     Raises:
         SuiteFault: the gateway is not one to children.
     """
-    if session.tape is not None:
+    if session.tape is not None and session.tape.live is None:
         return session.tape.settled()
     gateway = session.mcp.gateway
-    if not isinstance(gateway, StdioGateway):
+    if not isinstance(gateway, HasChildren):
         raise SuiteFault("a check of stderr runs over a transport without children")
     began = changed = time.monotonic()
     heard = gateway.last_stderr()

@@ -26,16 +26,22 @@ class Recording:
     """The process that executed a case, by short test id; cases without exchanges are not in it."""
 
     lines: Sequence[Mapping[str, Any]]
+    raced: frozenset[str] = frozenset()
+    """Cases with a race of children, by short test id; other races are told by their exchanges."""
 
-    def lines_of(self, case: str) -> list[Mapping[str, Any]]:
-        """Return the exchanges of a case, as the log has them."""
-        return [line for line in self.lines if short_case(line["case"]) == case]
+    def is_race(self, case: str) -> bool:
+        """Tell whether calls of a case were made at the same time."""
+        return case in self.raced or any(line.get("span") for line in self.lines_of(case))
 
-    def lines_before(self, case: str) -> list[Mapping[str, Any]]:
-        """Return the exchanges that the same process made before a case."""
-        worker, found = self.worker_of.get(case, "main"), []
+    def lines_of(self, *cases: str) -> list[Mapping[str, Any]]:
+        """Return the exchanges of these cases, as the log has them."""
+        return [line for line in self.lines if short_case(line["case"]) in cases]
+
+    def lines_before(self, *cases: str) -> list[Mapping[str, Any]]:
+        """Return the exchanges that the process of the last of these cases made before the first of them."""
+        worker, found = self.worker_of.get(cases[-1], "main"), []
         for line in self.lines:
-            if short_case(line["case"]) == case:
+            if short_case(line["case"]) in cases:
                 break
             if line["id"].rpartition("-")[0] == worker:
                 found.append(line)
@@ -76,7 +82,8 @@ def read_recording(folder: Path) -> Recording:
             "test control was a Python object, whose calls are not recorded", "Offer it over HTTP (--control-url)."
         )
     exchanges = [line for line in lines if line["kind"] == "exchange"]
-    return Recording(stored, described, tapes, worker_of, exchanges)
+    raced = frozenset(short_case(line["case"]) for line in lines if line["kind"] == "race")
+    return Recording(stored, described, tapes, worker_of, exchanges, raced)
 
 
 def _by_process(lines: list[Mapping[str, Any]], names: list[str]) -> tuple[dict[str, Tape], dict[str, str]]:

@@ -1,7 +1,8 @@
 """Runs one recorded case against a live server: the stored requests are sent again, and the check judges the answers.
 
 The cases before it are executed on their record, so that the case finds the suite in the same state as then; of what
-they sent, only that is sent again which the case builds on.
+they sent, only that is sent again which the case builds on. Cases that share what they were answered are sent again
+from the first of them on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 from conformance.case_selection import is_check
 from conformance.checks.test_authentication import unknown_tokens
 from conformance.control.http import HttpControl
-from conformance.errors import CouldNotRun
+from conformance.errors import CouldNotRun, NotReplayable
 from conformance.ledger import CaseRecord
 from conformance.recorded.recording import Recording
 from conformance.recorded.resending import Resender, Resent, needed_before
@@ -23,9 +24,14 @@ from conformance.recorded.run import RecordedRun
 from conformance.recorded.tape import short_case
 from conformance.recorded.translation import Place, Translation
 from conformance.requirements import Registry
-from conformance.target import Target
+from conformance.target import Entry, Target
+from conformance.transport.mcp.stdio import StdioCommand
+from conformance.transport.mcp.transport import McpTransport
+from conformance.transport.opening import entries
 
 _STALE: Final = timedelta(minutes=30)
+_SHARED: Final = "listings"
+"""The fixture that keeps what one case was answered for another one to judge."""
 
 
 @dataclass(eq=False)
@@ -49,6 +55,7 @@ class ReplayRun(RecordedRun):
     def __init__(self, config: pytest.Config, registry: Registry, recording: Recording, replay: Replay) -> None:
         super().__init__(config, registry, recording)
         self._replay = replay
+        self._live_cases: tuple[str, ...] = ()
         self._resender = _resender(recording, replay.target)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -60,12 +67,15 @@ class ReplayRun(RecordedRun):
         items[:] = [
             item for item in items[:end] if self._recording.worker_of.get(short_case(item.nodeid), worker) == worker
         ]
+        if items:
+            first = next((index for index, item in enumerate(items) if _shares(item) and _shares(items[-1])), -1)
+            self._live_cases = tuple(short_case(item.nodeid) for item in items[first:])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Turn to the live server when the case has come."""
+        """Turn to the live server when the case has come, or the first of those that share with it."""
         super().pytest_runtest_setup(item)
-        if is_check(item) and short_case(item.nodeid) == self._replay.case:
+        if is_check(item) and short_case(item.nodeid) == self._live_cases[0]:
             try:
                 self._prepare_target()
             except CouldNotRun as problem:
@@ -73,6 +83,17 @@ class ReplayRun(RecordedRun):
                 raise
             tape = self._recording.tapes[self._recording.worker_of.get(self._replay.case, "main")]
             tape.live = self._resender
+            assert self.session is not None
+            for name in self.session.transport_names:
+                transport = self.session.transport_named(name)
+                if isinstance(transport, McpTransport):
+                    transport.journal.begin_replay()
+
+    def _record(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> CaseRecord:
+        is_it = short_case(item.nodeid) == self._replay.case
+        if is_it and call.excinfo is not None and isinstance(call.excinfo.value, NotReplayable):
+            self._replay.problem = str(call.excinfo.value)
+        return super()._record(item, call, report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what came of the case."""
@@ -81,6 +102,8 @@ class ReplayRun(RecordedRun):
             if short_case(record.case) == self._replay.case:
                 self._replay.record = record
                 self._replay.resent = self._resender.resent
+                if not (self._resender.resent.sent or self._replay.problem):
+                    self._replay.problem = "the case sends nothing itself, so the server of now has no part in it"
 
     def _decide(self, session: pytest.Session, status: int) -> None:
         """Decide nothing: one case has no verdict."""
@@ -88,8 +111,8 @@ class ReplayRun(RecordedRun):
         self._resender.close()
 
     def _prepare_target(self) -> None:
-        lines = self._recording.lines_of(self._replay.case)
-        earlier = self._recording.lines_before(self._replay.case)
+        lines = self._recording.lines_of(*self._live_cases)
+        earlier = self._recording.lines_before(*self._live_cases)
         target = self._replay.target
         if target.control_url:
             token = target.control_token.read() if target.control_token else None
@@ -124,4 +147,14 @@ def _resender(recording: Recording, target: Target) -> Resender:
         "target": Place(was.url, target.url),
         "control": Place(was.control_url, target.control_url),
     }
-    return Resender(places, was.limits, translation)
+    entry = _child(target) or _child(was)
+    command = None if entry is None else StdioCommand(entry.command, entry.environment)
+    return Resender(places, was.limits, translation, command, target.mcp)
+
+
+def _shares(item: pytest.Item) -> bool:
+    return _SHARED in getattr(item, "fixturenames", ())
+
+
+def _child(target: Target) -> Entry | None:
+    return next((entry for entry in entries(target) if entry.transport == "mcp-stdio"), None)

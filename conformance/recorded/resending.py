@@ -12,6 +12,8 @@ from conformance.recorded.bodies import body_bytes
 from conformance.recorded.description import NOT_WRITTEN
 from conformance.recorded.translation import Place, Translation
 from conformance.transport.exchange import Failure, Request, Response
+from conformance.transport.mcp.binding import McpBinding
+from conformance.transport.mcp.stdio import StdioCommand
 from conformance.transport.mcp.streaming import StreamingWire
 from conformance.transport.prepared import Prepared
 from conformance.transport.wire import BodyWatch, Origin, WireFault, WireLimits
@@ -19,6 +21,7 @@ from conformance.transport.wire import BodyWatch, Origin, WireFault, WireLimits
 Whom = Literal["target", "control"]
 
 _SESSION: Final = "mcp-session-id"
+_LISTS: Final = '"method":"tools/list"'
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,20 @@ class Resent:
 
 
 class Resender:
-    """The live side of a replay."""
+    """The live side of a replay. ``command`` and ``binding`` are for children, where the target has any."""
 
-    def __init__(self, places: Mapping[Whom, Place], limits: WireLimits, translation: Translation) -> None:
+    def __init__(
+        self,
+        places: Mapping[Whom, Place],
+        limits: WireLimits,
+        translation: Translation,
+        command: StdioCommand | None = None,
+        binding: McpBinding | None = None,
+    ) -> None:
         self._places = places
-        self._limits = limits
+        self.limits = limits
+        self.command = command
+        self.binding = binding or McpBinding()
         self._wires: dict[str, StreamingWire] = {}
         self.translation = translation
         self.resent = Resent()
@@ -78,6 +90,10 @@ class Resender:
         self.resent = Resent(self.resent.sent + 1, self.resent.same + is_same)
         return translated
 
+    def silent(self, recorded: Mapping[str, Any]) -> None:
+        """Count a message that a live child did not answer."""
+        self.resent = Resent(self.resent.sent + 1, self.resent.same + (recorded["answer"] is None))
+
     def again(self, line: Mapping[str, Any]) -> None:
         """Send a request from a line of the log, for what it does; that nothing comes back does not matter here.
 
@@ -96,7 +112,7 @@ class Resender:
 
     def _wire(self, url: str) -> StreamingWire:
         origin = replace(Origin.parse(url.partition("?")[0], "target"), prefix="")
-        return self._wires.setdefault(origin.url, StreamingWire(origin, self._limits))
+        return self._wires.setdefault(origin.url, StreamingWire(origin, self.limits))
 
     def _learn(self, response: Response, then: Mapping[str, Any]) -> None:
         session = next((value for name, value in then["headers"] if name.lower() == _SESSION), "")
@@ -122,14 +138,17 @@ def _object(body: Any) -> Mapping[str, Any]:
 
 
 def request_of(line: Mapping[str, Any]) -> Request:
-    """Return the request of a line of the log, without headers whose values it does not have.
+    """Return the request of a line of the log, without headers whose values neither it has nor the body tells.
 
     Raises:
         ValueError: its body was too long to be recorded.
     """
     request = line["request"]
-    headers = tuple((name, value) for name, value in request["headers"] if value != NOT_WRITTEN)
-    return Request(request["method"], request["target"], headers, body_bytes(request["body"]))
+    body = body_bytes(request["body"])
+    known = {"mcp-method": str(_object(body).get("method", NOT_WRITTEN))}
+    headers = tuple((name, known.get(name.lower(), value)) for name, value in request["headers"])
+    written = tuple((name, value) for name, value in headers if value != NOT_WRITTEN)
+    return Request(request["method"], request["target"], written, body)
 
 
 def needed_before(
@@ -180,5 +199,9 @@ def _acts_on(line: Mapping[str, Any], needed: set[str]) -> bool:
     if line["to"] == "control":
         is_setting = request["method"] in ("PUT", "DELETE") or request["target"].endswith("/result")
         return is_setting and bool(_words(line) & needed)
+    body = str(request["body"])
+    if _LISTS in body:
+        # What is listed may depend on how often it was; children are told by the sessions that they belong to.
+        return request["method"] != "STDIO" and bool(_words(line) & needed)
     in_session = any(value in needed for name, value in request["headers"] if name.lower() == _SESSION)
-    return in_session and '"notifications/initialized"' in str(request["body"])
+    return in_session and '"notifications/initialized"' in body

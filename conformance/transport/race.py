@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import h11
@@ -134,6 +135,13 @@ def race_over_http(
     )
 
 
+def race_by_threads(
+    scripts: Sequence[Sequence[Callable[[], Answer]]], beside: Callable[[], None] | None = None, lead: float = 0.0
+) -> Raced:
+    """Do the same with calls that are made by calling something."""
+    return _with_beside(lambda start: _by_threads(scripts, start), beside, lead)
+
+
 def _with_beside(
     race_clients: Callable[[Callable[[], None]], list[list[Timed]]], beside: Callable[[], None] | None, lead: float
 ) -> Raced:
@@ -164,7 +172,7 @@ def _clients(
         return transport.release_together(scripts, start)
     if _is_over_http(transport):
         return _HttpRacer(transport.prepare, transport.observe).release_together(scripts, release, start)
-    return _by_threads(transport, scripts, start)
+    return _by_threads([[partial(transport.call, call) for call in script] for script in scripts], start)
 
 
 def _when(started: threading.Event, action: Callable[[], None]) -> tuple[int, int]:
@@ -174,16 +182,14 @@ def _when(started: threading.Event, action: Callable[[], None]) -> tuple[int, in
     return called, time.monotonic_ns()
 
 
-def _by_threads(
-    transport: Transport, scripts: Sequence[Sequence[Call]], start: Callable[[], None]
-) -> list[list[Timed]]:
+def _by_threads(scripts: Sequence[Sequence[Callable[[], Answer]]], start: Callable[[], None]) -> list[list[Timed]]:
     barrier = threading.Barrier(len(scripts), start, _BARRIER_SECONDS)
 
-    def play(script: Sequence[Call]) -> list[Timed]:
+    def play(script: Sequence[Callable[[], Answer]]) -> list[Timed]:
         barrier.wait()
         played: list[Timed] = []
-        for call in script:
-            played.append(timed_call(transport, call))
+        for make_call in script:
+            played.append(_timed(make_call, Clock()))
             if played[-1].answer.outcome == "no-answer":
                 break
         return played
@@ -194,9 +200,12 @@ def _by_threads(
 
 def timed_call(transport: Transport, call: Call, clock: Clock | None = None) -> Timed:
     """Make one call by itself and note when it began and ended."""
-    clock = clock or Clock()
+    return _timed(partial(transport.call, call), clock or Clock())
+
+
+def _timed(make_call: Callable[[], Answer], clock: Clock) -> Timed:
     called = clock.instant()
-    return Timed(transport.call(call), called, clock.instant())
+    return Timed(make_call(), called, clock.instant())
 
 
 class _HttpRacer:

@@ -29,10 +29,14 @@ class Served:
 
 
 @contextmanager
-def serving(*options: str, over_mcp: bool = False) -> Iterator[list[str]]:
+def serving(*options: str, over_mcp: bool = False, over_stdio: bool = False) -> Iterator[list[str]]:
     """Yield the options that lead to a reference server."""
-    server = start_reference_server(*options)
+    server = start_reference_server(*options, *(["--nursery"] if over_stdio else []))
     try:
+        if over_stdio:
+            assert server.stdio_command is not None
+            yield ["--target-command", server.stdio_command, "--control-url", server.control_url]
+            return
         url = server.mcp_url if over_mcp else server.url
         assert url is not None
         yield ["--target-url", url, "--control-url", server.control_url]
@@ -40,9 +44,11 @@ def serving(*options: str, over_mcp: bool = False) -> Iterator[list[str]]:
         server.stop()
 
 
-def run(folder: Path, words: str, *options: str, fault: str = "", over_mcp: bool = False) -> Ended:
+def run(
+    folder: Path, words: str, *options: str, fault: str = "", over_mcp: bool = False, over_stdio: bool = False
+) -> Ended:
     """Run some cases of the quick profile."""
-    with serving(*(["--fault", fault] if fault else []), over_mcp=over_mcp) as where:
+    with serving(*(["--fault", fault] if fault else []), over_mcp=over_mcp, over_stdio=over_stdio) as where:
         return run_pytest("--profile=quick", "--seed=11", "-k", words, f"--report-dir={folder}", *where, *options)
 
 
@@ -164,16 +170,74 @@ def test_a_replay_over_mcp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "still fails: OUTPUT-ENUM" in capsys.readouterr().out
 
 
-def test_children_are_judged_again_and_not_sent_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What they say unasked and on stderr is in the log, races too; there is nobody to send to."""
+OVER_STDIO = {
+    "output-label-capitalised": ("READ-AVAILABLE", "OUTPUT-ENUM"),
+    "mcp-prints-refusals": ("STDOUT-CLEAN-calls or STDOUT-CLEAN-refusals", "PROTOCOL-STDOUT-CLEAN"),
+    "mcp-token-logged": ("PRIVACY-STDERR-archived", "PRIVACY-STDERR"),
+    "race-worker-overwrites-archive": ("RACE-WORKER-RESULT", "RACE-WORKER-RESULT"),
+}
+"""The same over stdio, where some faults show only in what a child says unasked."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(each, marks=pytest.mark.thorough) if each.startswith("race") else each for each in OVER_STDIO],
+)
+def test_a_replay_over_stdio(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Children of the server of now get the messages of the record, with their tokens of now."""
+    words, requirement = OVER_STDIO[fault]
+    assert 1 == run(tmp_path, words, "-x", fault=fault, over_stdio=True).status
+    with serving("--fault", fault, over_stdio=True) as where:
+        assert 1 == main(["replay", str(tmp_path), *where])
+    assert f"still fails: {requirement}" in capsys.readouterr().out
+    with serving(over_stdio=True) as where:
+        assert 0 == main(["replay", str(tmp_path), *where])
+    assert "does not fail" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("over", ["over_mcp", "over_stdio"])
+def test_a_listing_that_cases_share_is_asked_for_again(
+    over: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The case sends nothing itself: an earlier one had asked for the list that it judges."""
+    fault = "discovery-input-required-lost"
+    way = {over: True}
+    assert 1 == run(tmp_path, "DISCOVERY-INPUT-SCHEMA", "-x", fault=fault, **way).status
+    with serving("--fault", fault, **way) as where:
+        assert 1 == main(["replay", str(tmp_path), *where])
+    assert "still fails: DISCOVERY-INPUT-SCHEMA" in capsys.readouterr().out
+    with serving(**way) as where:
+        assert 0 == main(["replay", str(tmp_path), *where])
+    assert "does not fail" in capsys.readouterr().out
+
+
+def test_a_replay_over_stdio_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that starts nothing, one whose child says nothing, one that is none, and an address instead."""
+    assert 1 == run(tmp_path, "READ-AVAILABLE", "-x", fault="output-label-capitalised", over_stdio=True).status
+    with serving(over_stdio=True) as where:
+        for command, sentence in {
+            "/no/such/program --stdio": "/no/such/program --stdio: the command cannot be started (no such file",
+            "sh -c 'echo no database >&2; exit 3'": "status 3 without an answer; it wrote to stderr: 'no database'",
+        }.items():
+            assert 6 == main(["replay", str(tmp_path), *where, "--target-command", command])
+            assert f"could not be replayed: no usable answer from {command[:15]}" in (told := capsys.readouterr().out)
+            assert sentence in told
+        assert 4 == main(["replay", str(tmp_path), *where, "--target-command", "'"])
+        assert "cannot be run (No closing quotation)" in capsys.readouterr().err
+    assert 4 == main(["replay", str(tmp_path), "--target-url", "http://127.0.0.1:1"])
+    assert "the run was over mcp-stdio. Give --target-command instead." in capsys.readouterr().err
+
+
+def test_children_are_judged_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What they say unasked and on stderr is in the log, races too."""
     ended = run_pytest(
         "--profile=quick", "--seed=11", "-k", f"{OVER_MCP} or PRIVACY-STDERR", f"--report-dir={tmp_path}",
         "--transport=mcp-stdio",
     )  # fmt: skip
     assert 0 == ended.status, ended.last_words
     assert () == judge_again(tmp_path)
-    assert 6 == main(["replay", str(tmp_path)])
-    assert "children cannot be sent to again" in capsys.readouterr().out
+    assert 4 == main(["replay", str(tmp_path)])
+    assert "the run has no findings" in capsys.readouterr().err
 
 
 def test_a_replay_that_cannot_be(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

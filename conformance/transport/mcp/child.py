@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -50,7 +50,7 @@ class ChildListener:
         """Take a line that is no message, or an answer that nobody awaits."""
 
     def stderr(self, text: bytes) -> None:
-        """Take the next bytes of the standard error stream; the end of the bytes before comes again with them."""
+        """Take the next bytes of the standard error stream; the beginning of their line comes again with them."""
 
 
 class Child:
@@ -126,6 +126,11 @@ class Child:
     def last_stderr(self) -> bytes:
         """The end of what the child has written to its standard error stream, at most 64 kB."""
         return bytes(self._stderr)
+
+    def answered_before(self, identifiers: Collection[Identifier]) -> None:
+        """Take these for ids of messages that were answered, so that a further answer to one is nobody's."""
+        with self._lock:
+            self._answered.update(identifiers)
 
     def begin(self, lines: bytes, awaited: Sequence[Awaited], deadline: float) -> None:
         """Write whole lines in one piece, as far as the system allows, and let answers be waited for."""
@@ -262,7 +267,8 @@ class Child:
         return None
 
     def _take_errors(self, data: bytes) -> None:
-        overlap = bytes(self._stderr[-_STDERR_OVERLAP:])
+        # A word may come in two parts. What stands in whole lines has been heard, and may have become private since.
+        overlap = bytes(self._stderr[-_STDERR_OVERLAP:]).rpartition(b"\n")[2]
         self._stderr += data
         del self._stderr[:-_STDERR_BYTES]
         self._listener.stderr(overlap + data)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from conformance.errors import NotReplayable
+
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _FRAME_BYTES: Final = 512
 """What keeping a message costs beside its own bytes: very many short ones must not add up either."""
@@ -46,6 +48,7 @@ class Journal:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number = 0
+        self._beginning = 0
         self.told: Callable[[SpokenFrame | Stray], None] = _unheard
         self._frames: deque[SpokenFrame] = deque()
         self._frame_bytes = 0
@@ -56,15 +59,36 @@ class Journal:
         with self._lock:
             return self._number
 
+    def begin_replay(self) -> None:
+        """Tell from now on only what is noted from now on: what was before is not the server of now."""
+        self._beginning = self.mark()
+
     def frames(self, since: int = 0) -> tuple[SpokenFrame, ...]:
-        """Return the messages noted after a mark, oldest first; very old ones may be forgotten."""
+        """Return the messages noted after a mark, oldest first; very old ones may be forgotten.
+
+        Raises:
+            NotReplayable: the mark is older than the replay.
+        """
+        self._must_reach(since)
         with self._lock:
             return tuple(frame for frame in self._frames if frame.number > since)
 
     def strays(self, since: int = 0) -> tuple[Stray, ...]:
-        """Return the stray output noted after a mark, oldest first, at most the last 200."""
+        """Return the stray output noted after a mark, oldest first, at most the last 200.
+
+        Raises:
+            NotReplayable: the mark is older than the replay.
+        """
+        self._must_reach(since)
         with self._lock:
             return tuple(stray for stray in self._strays if stray.number > since)
+
+    def _must_reach(self, since: int) -> None:
+        if since < self._beginning:
+            raise NotReplayable(
+                "the case judges all that was said in the run, and only its own messages are sent again",
+                "Run the suite again.",
+            )
 
     def note_frame(self, principal: str, revision: str, answers: str, raw: bytes) -> None:
         """Keep a message of the server."""

@@ -10,13 +10,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from conformance.transport.exchange import Credential, Exchange, Headers, Observer, Request, Response
 from conformance.transport.mcp.binding import McpBinding
 from conformance.transport.mcp.channel import Entrance, Outgoing, Received
 from conformance.transport.mcp.child import Awaited, Child, ChildFault, ChildListener
-from conformance.transport.mcp.frames import Frame
+from conformance.transport.mcp.frames import Frame, Identifier
 from conformance.transport.mcp.journal import Journal
 from conformance.transport.mcp.revisions import STATELESS, opening_frames
 from conformance.transport.wire import WireLimits
@@ -29,7 +29,7 @@ WITHHELD: Final = frozenset({"SOSOAPI_TOKEN", "SOSOAPI_CONTROL_TOKEN", OUTPUT_SC
 """Variables of the suite's own environment that a child must not inherit."""
 
 StderrObserver = Callable[[Credential, bytes], None]
-"""Looks at what a child writes to stderr: whose child, and the next bytes with the end of those before."""
+"""Looks at what a child writes to stderr: whose child, and the next bytes with the beginning of their line."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,14 @@ def token_of(credential: Credential) -> str | None:
     if scheme.lower() != "bearer" or "\0" in token:
         raise ValueError(f"the credential {credential.label!r} cannot be expressed over stdio")
     return token
+
+
+@runtime_checkable
+class HasChildren(Protocol):
+    """A gateway to children."""
+
+    def last_stderr(self) -> tuple[bytes, ...]:
+        """Return the end of what each running child has written to stderr."""
 
 
 class StdioGateway:
@@ -205,6 +213,12 @@ class StdioChannel(ChildListener):
                 return
         if child is not None:
             child.opened = True
+
+    def answered_before(self, identifiers: Collection[Identifier]) -> None:
+        """Let the child that runs take these for ids of messages that were answered."""
+        child = self._gateway.running(self._key)
+        if child is not None:
+            child.answered_before(identifiers)
 
     def dropped_by(self, received: Received) -> bool:  # noqa: ARG002 - the protocol's parameter
         """Tell that a session lasts as long as its child."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Mapping
+from typing import Any
 
-from conformance.recorded.resending import needed_before
+from conformance.recorded.resending import needed_before, request_of
 from conformance.recorded.translation import Place, Translation
 from conformance.transport.exchange import Request, Response
 
@@ -51,6 +53,16 @@ def test_a_token_made_from_another_is_made_anew() -> None:
     assert ("Authorization", "Bearer abcd") == live.headers[1]
 
 
+def test_a_token_is_taken_out_of_what_is_said_unasked_in_whatever_form() -> None:
+    """As the log does it: the name stands there in place of half a token, or of one in base64."""
+    translation = Translation(neighbours)
+    translation.token("$SOSOAPI_TOKEN_1", "abcdefghijklmnop")
+    encoded = base64.b64encode(b"abcdefghijklmnop")
+    assert b"$SOSOAPI_TOKEN_1! $SOSOAPI_TOKEN_1 \xff" == translation.unasked(b"abcdefghij! " + encoded + b" \xff")
+    assert "Bearer abcdefghijklmnop" == translation.credential("Bearer $SOSOAPI_TOKEN_1")
+    assert "Bearer $SOSOAPI_TOKEN_1" == translation.recorded_credential("Bearer abcdefghijklmnop")
+
+
 def control(path: str, asked: str, answered: str, method: str = "POST") -> dict[str, object]:
     """Return a recorded call to test control."""
     return {
@@ -73,3 +85,24 @@ def test_what_a_case_builds_on_is_found() -> None:
     headers = [["Authorization", "Bearer $T_2"]]
     case = {"to": "target", "request": {"method": "POST", "target": "http://t/x", "headers": headers, "body": '"c2"'}}
     assert [people[1], stored[1], clocks[1]] == needed_before([case], [*people, *stored, *clocks])
+
+
+def listing(token: str, method: str = "POST") -> dict[str, Any]:
+    """Return a recorded request for the list of tools."""
+    headers = [["Authorization", f"Bearer {token}"]]
+    request = {"method": method, "target": "http://t/mcp", "headers": headers, "body": '{"method":"tools/list"}'}
+    return {"to": "target", "request": request, "answer": {"headers": [], "body": "{}"}}
+
+
+def test_lists_that_the_same_person_had_before_are_asked_for_again() -> None:
+    """What is listed may depend on how often it was; a child is told by the session that it belongs to."""
+    people = [control("/principals", "{}", f'{{"principal_id": "p{n}", "token": "$T_{n}"}}') for n in (1, 2)]
+    earlier = [*people, listing("$T_1"), listing("$T_2"), listing("$T_1", "STDIO")]
+    assert [people[0], earlier[2]] == needed_before([listing("$T_1")], earlier)
+
+
+def test_a_header_that_the_body_tells_is_sent_again() -> None:
+    """The log has the values of few headers; without this one a server may refuse."""
+    line = listing("$T_1")
+    line["request"]["headers"] += [["Mcp-Method", "(not written)"], ["X-Other", "(not written)"]]
+    assert (("Authorization", "Bearer $T_1"), ("Mcp-Method", "tools/list")) == request_of(line).headers

@@ -317,6 +317,24 @@ serve(loud)"""
         assert (64 * 1024, True) == (len(kept), kept.endswith(b"marker"))
 
 
+def test_a_line_of_stderr_is_heard_once(tmp_path: Path) -> None:
+    """Its beginning comes again with its end; what was whole by then does not, and may have become private since."""
+    program = """
+parts = iter(["whole\\nbeg", "inning\\n"])
+def loud(message):
+    sys.stderr.write(next(parts))
+    sys.stderr.flush()
+    say(result(message))
+serve(loud)"""
+    heard: list[bytes] = []
+    command = StdioCommand(child_command(tmp_path, program), {})
+    with closing(
+        mcp_stdio(command, STATELESS, LIMITS, lambda _: None, lambda _, text: heard.append(text))
+    ) as transport:
+        assert ["success", "success"] == [call(transport).outcome for _ in range(2)]
+    assert [b"whole\nbeg", b"beginning\n"] == heard
+
+
 def test_answers_in_any_order_find_their_calls(tmp_path: Path) -> None:
     """Many calls are written in one piece and answered backwards; threads share the child as well."""
     program = """
