@@ -10,9 +10,10 @@ from typing import Final
 
 from conformance.claim.envelope import sealed
 from conformance.claim.keys import key_id, read_private_key
+from conformance.claim.parts import refusals, whole_runs
 from conformance.claim.refused import ClaimRefused
 from conformance.claim.statement import Attestation, encoded, extension_of, statement_of
-from conformance.claim.stored import Ground, decide_again, libraries_of, refusals
+from conformance.claim.stored import Ground, decide_again, libraries_of
 from conformance.contract import load_contract
 from conformance.errors import ExitStatus, UsageProblem
 from conformance.libraries import versions
@@ -23,7 +24,7 @@ NAME: Final = "claim.json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that 'pytest --report-dir' wrote")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that 'pytest --report-dir' or 'merge' wrote")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="private key that 'keygen' wrote")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"file for the claim (default: DIR/{NAME})")
     parser.add_argument(
@@ -47,8 +48,9 @@ def run(namespace: argparse.Namespace) -> int:
     attestation = Attestation(_now(), (namespace.independent or "").strip())
     try:
         again = decide_again(namespace.folder, ground)
-        reasons = tuple(refusals(again, ground))
-        if not reasons and libraries_of(namespace.folder) != versions():
+        runs = whole_runs(again, ground)
+        reasons = tuple(refusals(again, runs, ground))
+        if not reasons and any(libraries_of(each.again.stored.folder) != versions() for each in runs):
             reasons = ("The run was made with other versions of the libraries that draw and judge than are here now.",)
         statement = statement_of(namespace.folder, ground.contract, ground.frozen, again.run, attestation)
     except ClaimRefused as refused:

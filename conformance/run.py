@@ -98,6 +98,7 @@ class RunFacts:
         known["waivers"] = tuple(
             Waiver(**{**each, "until": datetime.date.fromisoformat(each["until"])}) for each in known["waivers"]
         )
+        known["duration"] = float(known["duration"])
         known["shard"] = Shard(**known["shard"]) if known["shard"] else None
         gate = known["gate"]
         baseline = None if gate["baseline"] is None else tuple((a, b, c) for a, b, c in gate["baseline"])

@@ -14,7 +14,8 @@ from conformance.ledger import CaseRecord, Ledger
 from conformance.redaction import Redaction
 from conformance.report import case_log, exchange_log
 from conformance.report.case_log import CaseLog
-from conformance.report.exchange_log import ExchangeLog, put_together
+from conformance.report.exchange_log import ExchangeLog
+from conformance.report.joined_log import put_together
 from conformance.report.json_report import Decided, report_document, write_json
 from conformance.requirements import Registry
 from conformance.run import RunFacts

@@ -84,11 +84,12 @@ def _said(statement: Mapping[str, Any], key: str) -> Iterator[str]:
     claim, settings = extension_of(statement), part_of(statement, "settings")["annotations"]
     subject, by = statement["subject"][0], claim["attested_by"]
     digest = ", ".join(f"{name}:{value}" for name, value in subject["digest"].items())
+    over = " and ".join(settings["transports_merged"]) or settings["transport"]
     outcomes = Counter(each["outcome"] for each in claim["requirements"])
     yield f"claim: {subject['name']} ({digest}) {claim['verdict']} (level: {claim['level']})"
     yield (
         f"contract: {claim['contract']} {claim['contract_version']}, requirement set {claim['requirement_set']}, over "
-        f"{settings['transport']}, profile {settings['profile']}, tier {settings['tier']}, seed {settings['seed']}"
+        f"{over}, profile {settings['profile']}, tier {settings['tier']}, seed {settings['seed']}"
     )
     yield f"requirements: {', '.join(f'{count} {outcome}' for outcome, count in sorted(outcomes.items()))}"
     yield from (f"waived: {each['requirement']} until {each['until']}: {each['reason']}" for each in claim["waivers"])

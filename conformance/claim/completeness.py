@@ -48,12 +48,13 @@ def contradictions(
         if part["digest"] != {"sha256": value_digest(part.get("annotations", {}))}:
             yield f"The digest of the part {name!r} of the claim is not that of what the part says."
     try:
-        yield from _wrong_times(claim)
+        yield from _wrong_times(claim, part_of(statement, "settings")["annotations"])
         facts = _facts(statement)
     except ValueError as error:
         yield f"The claim has a date that is none ({error})."
         return
     yield from _wrong_subject(statement, facts)
+    yield from _wrong_merge(facts)
     outcomes = ((each["id"], each["outcome"]) for each in claim["requirements"])
     for name, value in summary(claim["verdict"], outcomes).items():
         if statement["predicate"][name] != value:
@@ -93,10 +94,19 @@ def _wrong_subject(statement: Mapping[str, Any], facts: RunFacts) -> Iterator[st
         yield "The subject of the claim is not the target that the claim itself describes."
 
 
-def _wrong_times(claim: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_merge(facts: RunFacts) -> Iterator[str]:
+    if facts.transport not in facts.transports:
+        yield f"The claim is about {facts.transport}, and that is none of the transports that it says were merged."
+    if facts.at_most != "full" and not facts.merged:
+        yield f"The claim says that a part came to {facts.at_most!r} at most, and it is about a single run."
+
+
+def _wrong_times(claim: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    # Runs that were put together may have gone on at the same time; one of them lasted as long as their mean at least.
+    lasted = claim["duration_s"] / max(1, len(settings["transports_merged"]))
     started, attested = (datetime.datetime.fromisoformat(claim[name]) for name in ("started_at", "attested_at"))
     try:
-        ended = started + datetime.timedelta(seconds=claim["duration_s"])
+        ended = started + datetime.timedelta(seconds=lasted)
     except OverflowError:
         yield "The claim says that its run lasted longer than there are dates."
         return
@@ -133,6 +143,8 @@ def _facts(statement: Mapping[str, Any]) -> RunFacts:
         ),
         unexecuted=claim["unexecuted"],
         offered=tuple(settings["transports_offered"]),
+        merged=tuple(settings["transports_merged"]),
+        at_most=settings["at_most"],
         gate=Gate(gate["required"], gate["fail_on"], known),
     )
 

@@ -163,7 +163,7 @@ def environment_of(contract: Contract, frozen: RequirementSet) -> list[dict[str,
 
 
 def settings(facts: RunFacts) -> dict[str, Any]:
-    """Return how the suite was set for the run."""
+    """Return how the suite was set for the run, and what was put together; ``at_most`` is the least level of that."""
     return {
         "seed": facts.seed,
         "profile": facts.profile,
@@ -171,7 +171,9 @@ def settings(facts: RunFacts) -> dict[str, Any]:
         "capabilities": sorted(facts.capabilities),
         "transport": facts.transport,
         "transports_offered": list(facts.offered),
+        "transports_merged": list(facts.merged),
         "mcp_revision": facts.mcp_revision,
+        "at_most": facts.at_most,
     }
 
 

@@ -62,12 +62,26 @@ def decide_again(folder: Path, ground: Ground) -> DecidedAgain:
     return DecidedAgain(stored, run)
 
 
-def refusals(again: DecidedAgain, ground: Ground) -> Iterator[str]:
-    """Yield why nobody can attest to what is stored in a folder."""
-    facts, run = again.run.facts, again.run
-    if facts.merged or facts.present or facts.shard:
-        yield "The run is a shard, or was put together of several; attest whole runs, each by itself."
+def run_refusals(again: DecidedAgain, ground: Ground) -> Iterator[str]:
+    """Yield why nobody can attest to a single run."""
+    facts = again.run.facts
+    if facts.shard or facts.present:
+        yield "The run is a shard, or was put together of shards; a claim needs whole runs, made without --shard."
         return
+    if facts.merged:
+        yield "It was put together of several runs itself."
+        return
+    yield from of_no_use(again)
+    if not (again.stored.folder / exchange_log.NAME).is_file():
+        yield f"The folder has no {exchange_log.NAME}."
+        return
+    yield from log_problems(again.stored)
+    yield from _report_problems(again, ground)
+
+
+def of_no_use(again: DecidedAgain) -> Iterator[str]:
+    """Yield why a result, of one run or of several, is nothing that a claim could be about."""
+    facts, run = again.run.facts, again.run
     if not run.complete:
         yield "The run was interrupted or cut off."
     if run.verdict.overall in ("not run", "incomplete"):
@@ -76,11 +90,6 @@ def refusals(again: DecidedAgain, ground: Ground) -> Iterator[str]:
         yield "The suite itself had a fault in the run, so that nothing of it can be relied on."
     if facts.suite_version != __version__:
         yield f"The run was made by version {facts.suite_version} of the suite, and this is {__version__}."
-    if not (again.stored.folder / exchange_log.NAME).is_file():
-        yield f"The folder has no {exchange_log.NAME}."
-        return
-    yield from log_problems(again.stored)
-    yield from _report_problems(again, ground)
 
 
 def _report_problems(again: DecidedAgain, ground: Ground) -> Iterator[str]:

@@ -14,6 +14,7 @@ from conformance.claim.completeness import contradictions, missing_requirements
 from conformance.claim.digests import build_digest
 from conformance.claim.envelope import PAYLOAD_TYPE, check_signature, opened
 from conformance.claim.keys import key_id, read_public_key
+from conformance.claim.parts import refusals, whole_runs
 from conformance.claim.refused import ClaimRefused, few
 from conformance.claim.statement import (
     LOGS,
@@ -24,7 +25,7 @@ from conformance.claim.statement import (
     part_of,
     statement_of,
 )
-from conformance.claim.stored import Ground, decide_again, libraries_of, refusals
+from conformance.claim.stored import DecidedAgain, Ground, decide_again, libraries_of
 from conformance.claim.whole_run import missing_cases
 from conformance.errors import ConformanceError
 
@@ -204,12 +205,24 @@ def _unlike_the_run(statement: Mapping[str, Any], ground: Ground, folder: Path) 
         yield f"The stored run cannot be read: {problem}"
         return
     yield from differences(statement, expected)
-    broken = tuple(refusals(again, ground))
+    try:
+        runs = whole_runs(again, ground)
+    except ClaimRefused as refused:
+        yield refused.sentence
+        return
+    broken = tuple(refusals(again, runs, ground))
     yield from broken
     if broken:
         # What a case made of a log with gaps says nothing.
         yield "The stored exchanges were not judged again, since the stored run is not whole."
         return
+    for each in runs:
+        yield from each.told(_unlike_its_exchanges(statement, ground, each.again))
+
+
+def _unlike_its_exchanges(statement: Mapping[str, Any], ground: Ground, again: DecidedAgain) -> Iterator[str]:
+    """Yield what of a single run does not follow from its exchanges, or is left out."""
+    folder = again.stored.folder
     if libraries_of(folder) != part_of(statement, "lock").get("annotations", {}):
         yield "The lock of the claim is not what the log says of the libraries with which the run was made."
     if again.run.verdict.overall == "conforms":

@@ -173,6 +173,5 @@ def _is_number(value: Any) -> bool:
 
 _HAS_TYPE: Final[Mapping[str, Callable[[Any], bool]]] = {
     "number": _is_number,
-    "integer": lambda value: _is_number(value) and json_type(value) == "integer",
-    **{name: partial(_has_type, name) for name in ("null", "boolean", "string", "array", "object")},
+    **{name: partial(_has_type, name) for name in ("integer", "null", "boolean", "string", "array", "object")},
 }

@@ -76,7 +76,9 @@ def read_recording(folder: Path) -> Recording:
             f"{path} is no log of a run, or was changed ({error})", str(folder), "Take the folder as it was written."
         ) from None
     if stored.facts.merged or stored.facts.present:
-        raise CouldNotRun("this result was put together from several runs", "Name the folder of one of them.")
+        kept = sorted(str(each.parent) for each in folder.glob(f"parts/*/{exchange_log.NAME}"))
+        which = f": {' or '.join(kept)}" if kept else ""
+        raise CouldNotRun("this result was put together from several runs", f"Name the folder of one of them{which}.")
     if stored.facts.tier == "control" and not described.target.control_url:
         raise CouldNotRun(
             "test control was a Python object, whose calls are not recorded", "Offer it over HTTP (--control-url)."

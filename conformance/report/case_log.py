@@ -26,7 +26,7 @@ class CaseLog:
         Raises:
             OSError: it cannot be written.
         """
-        self._file: IO[str] = (folder / NAME).open("w", encoding="utf-8")
+        self._file: IO[str] = (folder / NAME).open("w", encoding="utf-8", newline="\n")
         self._write({"kind": "header", "format": FORMAT, "format_version": FORMAT_VERSION, "facts": facts.to_json()})
 
     def add(self, record: CaseRecord) -> None:

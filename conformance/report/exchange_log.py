@@ -128,11 +128,12 @@ class ExchangeLog:
         """
         token = bearer_token(exchange.request)
         request, response, span = exchange.request, exchange.response, exchange.span
-        began = time.monotonic() - self._started - exchange.elapsed
-        if span is not None:
-            span = (self._since_start(span)[0], self._since_start(span)[1])
-            began = span[0] / 1e9
         with self._lock:
+            # Read while no other thread writes: exchanges stand in the order in which they ended.
+            began = time.monotonic() - self._started - exchange.elapsed
+            if span is not None:
+                span = (self._since_start(span)[0], self._since_start(span)[1])
+                began = span[0] / 1e9
             self._count += 1
             identifier = f"{self._worker}-{self._count}"
             # The exchange is kept so that no other one gets its address while the case lasts.
@@ -176,11 +177,11 @@ class ExchangeLog:
     def end(self, *, complete: bool) -> None:
         """Write the end, with the digest of all that stands before it."""
         with self._lock:
-            self._file.write(_line(footer(self._count, self._digest.hexdigest(), complete=complete)))
+            self._file.write(line_of(footer(self._count, self._digest.hexdigest(), complete=complete)))
             self._file.close()
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        line = _line(value)
+        line = line_of(value)
         self._digest.update(line)
         self._file.write(line)
 
@@ -251,37 +252,14 @@ def footer(count: int, digest: str, *, complete: bool) -> dict[str, Any]:
     return {"kind": "footer", "exchanges": count, "sha256": digest, "complete": complete}
 
 
-def put_together(path: Path, parts: Iterable[Path], facts: RunFacts, *, complete: bool) -> None:
-    """Write one log from those of several workers or shards, which are taken in this order.
-
-    Raises:
-        OSError: a file cannot be read or written.
-    """
-    parts = list(parts)
-    description = read_header(parts[0])["target"] if parts else None
-    digest, count = hashlib.sha256(), 0
-    with path.open("wb") as file:
-        for line in (_line({**header(facts), "target": description}), *(line for part in parts for line in _all(part))):
-            count += line.startswith(_EXCHANGE)
-            digest.update(line)
-            file.write(line)
-        file.write(_line(footer(count, digest.hexdigest(), complete=complete)))
-
-
-_EXCHANGE: Final = b'{"kind":"exchange",'
-_OTHER_ENDS: Final = (b'{"kind":"header",', b'{"kind":"footer",')
+EXCHANGE: Final = b'{"kind":"exchange",'
+"""How the line of an exchange begins; its id follows."""
 
 
 def _exchanges(path: Path) -> Iterable[bytes]:
     with path.open("rb") as file:
         # A line without its end was cut off.
-        yield from (line for line in file if line.startswith(_EXCHANGE) and line.endswith(b"\n"))
-
-
-def _all(path: Path) -> Iterable[bytes]:
-    """Yield the lines of a part but for its own beginning and end."""
-    with path.open("rb") as file:
-        yield from (line for line in file if line.endswith(b"\n") and not line.startswith(_OTHER_ENDS))
+        yield from (line for line in file if line.startswith(EXCHANGE) and line.endswith(b"\n"))
 
 
 def find(path: Path, wanted: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -289,11 +267,10 @@ def find(path: Path, wanted: Iterable[str]) -> dict[str, dict[str, Any]]:
     beginnings = {f'{{"kind":"exchange","id":"{identifier}",'.encode() for identifier in wanted if identifier}
     if not beginnings or not path.is_file():
         return {}
-    found = (
-        json.loads(line) for line in _exchanges(path) if line[: line.index(b",", len(_EXCHANGE)) + 1] in beginnings
-    )
+    found = (json.loads(line) for line in _exchanges(path) if line[: line.index(b",", len(EXCHANGE)) + 1] in beginnings)
     return {each["id"]: each for each in found}
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def line_of(value: Mapping[str, Any]) -> bytes:
+    """Return a line of a log."""
     return json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"

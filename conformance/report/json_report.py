@@ -208,5 +208,5 @@ def write_json(folder: Path, document: Mapping[str, Any]) -> Path:
         OSError: it cannot be written.
     """
     new = folder / f".{NAME}.new"
-    new.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    new.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8", newline="\n")
     return new.replace(folder / NAME)

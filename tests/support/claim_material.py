@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,7 @@ from suite_run import run_pytest
 from conformance.claim.envelope import sealed
 from conformance.claim.keys import make_key, public_file_of, read_private_key
 from conformance.claim.statement import EXTENSION, Attestation, encoded, part_of, statement_of
-from conformance.claim.stored import Ground, decide_again
+from conformance.claim.stored import DecidedAgain, Ground, decide_again
 from conformance.claim.verifying import Known, Verification, verify
 from conformance.command_line import main
 from conformance.contract import load_contract
@@ -50,13 +51,18 @@ class Material:
 
 
 def material(folder: Path) -> Material:
-    """Return the runs in the folder; the first process that asks makes them, and others wait for it."""
+    """Return the runs in the folder, made once."""
     found = Material(folder / "whole", folder / "some", folder / "vendor.pem", folder / "foreign.pem")
+    made_once(folder, lambda: _make(found))
+    return found
+
+
+def made_once(folder: Path, make: Callable[[], None]) -> None:
+    """Make what belongs into the folder: the first process that asks does so, and others wait for it."""
     with _alone(folder / "lock"):
         if not (folder / "made").exists():
-            _make(found)
+            make()
             (folder / "made").touch()
-    return found
 
 
 @contextlib.contextmanager
@@ -103,9 +109,7 @@ class Tampering:
     @classmethod
     def with_copy(cls, of: Path, place: Path, material: Material) -> Tampering:
         """Copy a run. Files are linked, since whoever changes one here writes a new one."""
-        place.mkdir()
-        for file in of.iterdir():
-            os.link(file, place / file.name)
+        shutil.copytree(of, place, copy_function=os.link)
         return cls(place, material)
 
     @property
@@ -173,16 +177,21 @@ class Tampering:
 
     def attest_anyway(self) -> None:
         """Make report and claim from what the logs say now, and sign with the vendor's own key, as ``attest`` would."""
-        ground = published()
-        again = decide_again(self.folder, ground)
-        for name in ("report.json", "report.html", "summary.md"):
-            # Rendering would write through the link into the untouched run.
-            (self.folder / name).unlink()
-        render(self.folder, ground.contract, ground.registry, again.run)
+        ground, again = published(), self.report_again()
         statement = statement_of(
             self.folder, ground.contract, ground.frozen, again.run, Attestation("2099-01-01T00:00:00Z")
         )
         self.payload(encoded(statement), self.material.key)
+
+    def report_again(self) -> DecidedAgain:
+        """Make the reports from what the logs say now."""
+        ground = published()
+        again = decide_again(self.folder, ground)
+        for name in ("report.json", "report.html", "summary.md"):
+            # Rendering would write through the link into the untouched run.
+            (self.folder / name).unlink(missing_ok=True)
+        render(self.folder, ground.contract, ground.registry, again.run)
+        return again
 
     def verified(self, **other: Any) -> Verification:
         """Verify with the vendor's public key and this folder, unless something else is known."""

@@ -286,6 +286,8 @@ def test_a_run_that_was_seen_to_have_ended_does_not_go_on(told: Told) -> None:
     told.deliver(PROCESSING)
     assert [] == told.get(value)
     assert [] != told.get(told.live())
+    told.deliver(PROCESSING)
+    assert [] != told.get(told.live())
 
 
 # Workers' results
@@ -319,6 +321,8 @@ def test_a_result_that_was_dropped_does_not_come_later(told: Told) -> None:
     assert [] == told.get(told.live())
     told.deliver(PROCESSING)
     assert [] != told.get(_completed(told.live(), result))
+    unfinished = {**_completed(told.live(), result), "runs": told.live()["runs"]}
+    assert [] != told.get(unfinished)
 
 
 @pytest.mark.parametrize("member", ["model_id", "model_version"])

@@ -43,6 +43,8 @@ FORMS: list[tuple[Any, Any]] = [
     ({"type": "null"}, {"enum": [None]}),
     ({"type": "boolean", "enum": [True]}, {"enum": [True]}),
     ({"type": "string", "enum": [1]}, {"anyOf": []}),
+    ({"type": "array", "enum": [[1], 1]}, {"enum": [[1]]}),
+    ({"type": "object", "enum": [{"a": 1}, 1]}, {"enum": [{"a": 1}]}),
     ({"type": ["string", "null"], "enum": [1, None]}, {"enum": [None]}),
     (
         {"type": "object", "required": ["b", "a"], "properties": {"a": {"title": "t"}, "b": {"const": 1}}},

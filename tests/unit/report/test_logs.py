@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +19,8 @@ from made_runs import FACTS, case
 from conformance.errors import UsageProblem
 from conformance.redaction import Redaction
 from conformance.report.case_log import NAME, CaseLog, read_run
-from conformance.report.exchange_log import ExchangeLog, find, put_together
+from conformance.report.exchange_log import ExchangeLog, find
+from conformance.report.joined_log import put_together
 from conformance.run import Shard
 
 TOKEN = "planted-token"
@@ -179,3 +182,32 @@ def test_logs_of_workers_become_one(tmp_path: Path) -> None:
     assert ["main-1", "gw0-1"] == [line["id"] for line in lines[1:-1]]
     before = b"".join(whole.read_bytes().splitlines(keepends=True)[:-1])
     assert (2, hashlib.sha256(before).hexdigest()) == (lines[-1]["exchanges"], lines[-1]["sha256"])
+
+
+def test_exchanges_stand_in_the_order_in_which_they_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a thread has to wait for another one that writes: its times are read when its turn has come."""
+    now = iter(range(100))
+    monkeypatch.setattr("conformance.report.exchange_log.time", SimpleNamespace(monotonic=lambda: next(now)))
+    log = open_log(tmp_path / "x.jsonl")
+    waiting = exchange()
+    # The other thread writes between the moment when this one comes and its turn.
+    monkeypatch.setattr(log, "_lock", Turn(lambda: log.add(replace(exchange(), elapsed=0.0))))
+    log.add(replace(waiting, elapsed=0.0))
+    log.end(complete=True)
+    times = [line["at"] for line in written(tmp_path / "x.jsonl")[1:-1]]
+    assert (2, sorted(times)) == (len(times), times)
+
+
+class Turn:
+    """A lock for which something else is done, once, before it is had."""
+
+    def __init__(self, before: Callable[[], None]) -> None:
+        self._before: Callable[[], None] | None = before
+
+    def __enter__(self) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            before()
+
+    def __exit__(self, *_: object) -> None:
+        pass
