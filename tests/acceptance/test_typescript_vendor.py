@@ -13,22 +13,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from node import lacking
 from suite_run import CHECKOUT, Ended, assert_readable, clean_environment, command
 
 VENDOR: Final = CHECKOUT / "fixtures" / "vendors" / "typescript-zod"
 TRANSPORTS: Final = ("rest", "mcp-http", "mcp-stdio")
 SECONDS: Final = 1200
 """Within which a build or a run ends on a machine with much else to do; on an idle one a minute is enough."""
-
-
-def lacking() -> str:
-    """Return what this machine lacks to build and run the server, empty where it has all."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        return f"{'node' if node is None else 'npm'} is not on PATH"
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603  found on PATH
-    major = re.match(r"v(\d+)\.", version)
-    return "" if major and int(major[1]) >= 20 else f"node is {version or 'broken'}, and 20 or newer is needed"
 
 
 @pytest.fixture(scope="module")
