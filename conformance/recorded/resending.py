@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from conformance.errors import NotReplayable
 from conformance.recorded.bodies import body_bytes
 from conformance.recorded.description import NOT_WRITTEN
 from conformance.recorded.translation import Place, Translation
@@ -50,15 +51,24 @@ class Resender:
         self._wires: dict[str, StreamingWire] = {}
         self.translation = translation
         self.resent = Resent()
+        self._nobody_answered = True
 
     def send(self, request: Request, to: Whom, recorded: Mapping[str, Any], watch: BodyWatch | None = None) -> Response:
         """Send a request of the record and return the live answer in the words of the record.
 
         Raises:
             WireFault: no usable answer came.
+            NotReplayable: there was none either to what was sent before, and then there was one: nobody is there.
         """
         live, path = self.translation.request(request, self._places[to])
-        response = self._wire(live.url).send(live, path, watch)
+        try:
+            response = self._wire(live.url).send(live, path, watch)
+        except WireFault as fault:
+            if self._nobody_answered and recorded["answer"] is not None:
+                raise NotReplayable(
+                    f"no usable answer from {live.url}: {fault.failure.message}", f"Start it, or correct --{to}-url."
+                ) from None
+            raise
         return self.came(response, recorded)
 
     def drop(self, request: Request, to: Whom, path: str, sent: bytes, awaits: Literal["", "answer", "byte"]) -> None:
@@ -79,6 +89,7 @@ class Resender:
 
     def came(self, response: Response, recorded: Mapping[str, Any]) -> Response:
         """Learn from an answer what the server has given out, and return it in the words of the record."""
+        self._nobody_answered = False
         then = recorded["answer"]
         if then is not None:
             self._learn(response, then)
