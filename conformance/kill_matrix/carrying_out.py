@@ -46,8 +46,11 @@ _LONGEST_SECONDS: Final = 180.0
 _CHECKS: Final = Path(conformance.checks.__file__).parent
 
 
-def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], None]) -> None:
+def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], None], spare: int = 0) -> None:
     """Carry out trials, that many at a time, and hand over what comes of each as it ends.
+
+    Once no trial in the order of a user's run, which is to be timed, is left, ``spare`` more go on at a time: many only
+    wait for an answer that never comes.
 
     Raises:
         SuiteFault: the checks cannot be collected.
@@ -58,7 +61,7 @@ def carry_out(trials: Iterable[Trial], processes: int, keep: Callable[[Result], 
         options += ["-p", f"no:{plugin}"]
     # A socket's address must be short, so this is not the system's folder for temporary files.
     with TemporaryDirectory(prefix="km-", dir="/tmp") as folder:
-        loop = _Loop(list(trials), processes, keep, Path(folder))
+        loop = _Loop(list(trials), (processes, spare), keep, Path(folder))
         status = pytest.main([*options, str(_CHECKS)], [loop])
     if status != pytest.ExitCode.OK:
         raise SuiteFault(f"the checks could not be collected (pytest ended with status {int(status)})")
@@ -77,9 +80,11 @@ class _Child:
 class _Loop:
     """Takes the place of pytest's own loop over the cases."""
 
-    def __init__(self, trials: Sequence[Trial], processes: int, keep: Callable[[Result], None], folder: Path) -> None:
-        self._waiting = list(reversed(trials))
-        self._processes = processes
+    def __init__(
+        self, trials: Sequence[Trial], processes: tuple[int, int], keep: Callable[[Result], None], folder: Path
+    ) -> None:
+        self._waiting = sorted(trials, key=lambda trial: not trial.natural)[::-1]
+        self._processes, self._spare = processes
         self._keep = keep
         self._folder = folder
         self._cases: list[pytest.Item] = []
@@ -110,7 +115,7 @@ class _Loop:
         gc.freeze()
         children: dict[int, _Child] = {}
         while self._waiting or children:
-            while self._waiting and len(children) < self._processes:
+            while self._waiting and len(children) < self._most(children.values()):
                 child = self._fork(run, chosen, self._waiting.pop())
                 children[child.pipe] = child
             soonest = min(child.deadline for child in children.values())
@@ -129,6 +134,10 @@ class _Loop:
         # Here nothing was executed, and nothing was to be.
         session.config.option.collectonly = True
         return True
+
+    def _most(self, children: Iterable[_Child]) -> int:
+        is_timed = any(trial.natural for trial in (*self._waiting[-1:], *(each.trial for each in children)))
+        return self._processes if is_timed else self._processes + self._spare
 
     def _fork(self, run: ConformanceRun, chosen: _Chosen, trial: Trial) -> _Child:
         folder = Path(mkdtemp(dir=self._folder))

@@ -51,7 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "in turn: the whole in less time",
     )
     parser.add_argument("--only", metavar="KIND", help="only plain, fault or variant")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many trials at a time")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="how many trials at a time (default: one for each core, and one that waits)",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write kill-matrix.json, .md and .html there")
 
 
@@ -70,7 +75,10 @@ def run(namespace: argparse.Namespace) -> int:
         _report(result, len(results), len(trials))
 
     try:
-        carry_out(trials, max(1, namespace.jobs), keep)
+        if namespace.jobs is None:
+            carry_out(trials, os.cpu_count() or 1, keep, spare=1)
+        else:
+            carry_out(trials, max(1, namespace.jobs), keep)
     finally:
         # An hour's results are not to be lost with an interrupted run; it says of itself how many trials there were.
         if namespace.out:
