@@ -6,7 +6,7 @@ import argparse
 import datetime
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from conformance.claim.envelope import sealed
 from conformance.claim.keys import key_id, read_private_key
@@ -52,7 +52,9 @@ def run(namespace: argparse.Namespace) -> int:
         reasons = tuple(refusals(again, runs, ground))
         if not reasons and any(libraries_of(each.again.stored.folder) != versions() for each in runs):
             reasons = ("The run was made with other versions of the libraries that draw and judge than are here now.",)
-        statement = statement_of(namespace.folder, ground.contract, ground.frozen, again.run, attestation)
+        statement: dict[str, Any] = {}
+        if not reasons:
+            statement = statement_of(namespace.folder, ground.contract, ground.frozen, again.run, attestation)
     except ClaimRefused as refused:
         reasons, statement = (refused.sentence,), {}
     if reasons:

@@ -11,6 +11,7 @@ from conformance.checks.archiving import can_archive, each
 from conformance.checks.declare import cases, needs
 from conformance.checks.withholding import each_once, expiring, needed, seeded
 from conformance.contract import Operation
+from conformance.errors import CouldNotRun
 from conformance.judge.comparison import differences
 from conformance.judge.finding import Finding, must_hold
 from conformance.judge.outcome import answered
@@ -21,6 +22,7 @@ from conformance.transport.exchange import Answer, Credential
 
 _IDENTIFIER = "PROTOCOL-EQUIVALENCE"
 _STATES = ("available", "archived", "expired")
+_NOBODY_THERE = ("unreachable", "closed")
 _STRANGERS = ("nobody", "unknown-token", "another-person", "without-the-scope")
 
 
@@ -100,8 +102,22 @@ def _stranger(session: Session, scene: Scene, who: str) -> tuple[Scene, Credenti
 
 
 def _scene(session: Session) -> Scene:
+    """Return a conversation to look at over each transport.
+
+    Raises:
+        CouldNotRun: nobody can be reached over one of them, which says nothing about how it would answer.
+    """
     now = session.stage.now()
-    return session.stage.seeded(session.rng, expiring(session.rng, now, now + 10 * MINUTE))
+    scene = session.stage.seeded(session.rng, expiring(session.rng, now, now + 10 * MINUTE))
+    read = needed(session).get
+    for name in session.transport_names[1:]:
+        failure = _call(session, read, scene.arguments(read), scene.principal.credential, name).exchange.failure
+        if failure is not None and failure.kind in _NOBODY_THERE:
+            raise CouldNotRun(
+                f"no usable answer over {name}: {failure.message}",
+                f"Correct [target.also.{name}] of the target file; a command starts in the folder of the run.",
+            )
+    return scene
 
 
 def _expire(session: Session, scene: Scene) -> None:

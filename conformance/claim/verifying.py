@@ -83,7 +83,10 @@ def verify(text: bytes, ground: Ground, known: Known) -> Verification:
             found.refusals.append(_UNSIGNED)
         else:
             # A claim with a wrong signature is read on, so that what was changed can be named.
-            found.refusals += _refusal(lambda: check_signature(envelope, key))
+            wrong = list(_refusal(lambda: check_signature(envelope, key)))
+            found.refusals += wrong
+            if wrong:
+                found.key_id = envelope.key_id
         if envelope.payload_type != PAYLOAD_TYPE:
             found.refusals.append(f"The envelope has the payload type {envelope.payload_type!r}, not {PAYLOAD_TYPE!r}.")
             return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -676,6 +677,24 @@ def test_a_claim_without_a_key_is_refused(attested: Material, capsys: pytest.Cap
     printed = capsys.readouterr().out
     assert "What the claim says, though it is refused:" in printed
     assert "refused: The signature was not checked" in printed
+
+
+def test_under_a_wrong_key_the_signer_is_named(attested: Material, capsys: pytest.CaptureFixture[str]) -> None:
+    """And not the holder of the key that was given, who has attested to nothing."""
+    claim = attested.whole / "claim.json"
+    signer = json.loads(claim.read_bytes())["signatures"][0]["keyid"]
+    assert ExitStatus.DOES_NOT_CONFORM == main(["verify", str(claim), "--key", f"{attested.foreign}.pub"])
+    assert f"self-attested by the holder of key {signer}\n" in capsys.readouterr().out
+
+
+def test_a_run_without_its_exchanges_is_not_attested(
+    attested: Material, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentence names the file that is missing."""
+    shutil.copytree(attested.some, tmp_path / "run")
+    (tmp_path / "run" / "exchanges.jsonl").unlink()
+    assert ExitStatus.DOES_NOT_CONFORM == main(["attest", str(tmp_path / "run"), "--key", str(attested.key)])
+    assert "not attested: The folder has no exchanges.jsonl." in capsys.readouterr().out
 
 
 def test_a_badge_tells_waivers(attested: Material, tmp_path: Path) -> None:

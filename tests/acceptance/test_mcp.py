@@ -82,6 +82,27 @@ def test_one_server_is_the_same_on_every_transport(fault: str | None, outcome: s
     assert outcome == failed["PROTOCOL-EQUIVALENCE"]
 
 
+def test_a_further_transport_over_which_nobody_answers(tmp_path: Path) -> None:
+    """Status 6 and what to correct: a child that does not start says nothing about the server."""
+    server = start_reference_server()
+    path = tmp_path / "target.toml"
+    nobody = shlex.join([sys.executable, "-c", "raise SystemExit(3)"])
+    path.write_text(
+        f'[target]\nurl = "{server.url}"\n[control]\nurl = "{server.control_url}"\n'
+        f"[target.also.mcp-stdio]\ncommand = '''{nobody}'''\n",
+        encoding="utf-8",
+    )
+    try:
+        ended = run_pytest("-q", "--seed=7", f"--target-config={path}", "conformance/checks/test_equivalence.py")
+    finally:
+        server.stop()
+    assert_readable(ended)
+    assert 6 == ended.status, ended.last_words
+    told = " ".join(ended.output.split())
+    assert "no usable answer over mcp-stdio: the child has ended with status 3" in told
+    assert "Correct [target.also.mcp-stdio] of the target file" in told
+
+
 @pytest.mark.parametrize(
     ("program", "said"),
     [
