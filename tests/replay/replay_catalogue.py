@@ -59,15 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began, results = time.monotonic(), list[Replayed]()
     with ProcessPoolExecutor(options.processes, get_context("fork")) as pool:
         pending = [pool.submit(_tried, fault, transport, options.seed) for fault, transport in planned]
-        for each in as_completed(pending):
-            results.append(each.result())
-            if results[-1].came != "reproduced":
-                _say(f"{results[-1].came}: {results[-1].fault} over {results[-1].transport}: {results[-1].said}")
+        try:
+            for each in as_completed(pending):
+                results.append(each.result())
+                if results[-1].came != "reproduced":
+                    _say(f"{results[-1].came}: {results[-1].fault} over {results[-1].transport}: {results[-1].said}")
+        except KeyboardInterrupt:
+            # What is known so far is told.
+            pool.shutdown(wait=False, cancel_futures=True)
     for transport in TRANSPORTS:
         _say(f"{transport}: {_told(_rate(each for each in results if each.transport == transport))}")
     whole = _rate(results)
     _say(f"all: {_told(whole)}")
-    _say(f"{len(planned)} faults in {time.monotonic() - began:.0f} s, seed {options.seed}")
+    _say(f"{len(results)} of {len(planned)} faults in {time.monotonic() - began:.0f} s, seed {options.seed}")
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         ordered = sorted(results, key=lambda each: (each.transport, each.fault))
