@@ -6,7 +6,7 @@ import argparse
 import datetime
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from conformance.claim.envelope import sealed
 from conformance.claim.keys import key_id, read_private_key
@@ -18,15 +18,14 @@ from conformance.contract import load_contract
 from conformance.errors import ExitStatus, UsageProblem
 from conformance.libraries import versions
 from conformance.printable import printable
-
-NAME: Final = "claim.json"
+from conformance.run_keeping import CLAIM
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that 'pytest --report-dir' or 'merge' wrote")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="private key that 'keygen' wrote")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=f"file for the claim (default: DIR/{NAME})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"file for the claim (default: DIR/{CLAIM})")
     parser.add_argument(
         "--independent", metavar="NAME", help="say that NAME, who is not the vendor, has run the suite again"
     )
@@ -61,7 +60,7 @@ def run(namespace: argparse.Namespace) -> int:
         for reason in reasons:
             sys.stdout.write(f"not attested: {printable(reason)}\n")
         return ExitStatus.DOES_NOT_CONFORM
-    out = namespace.out or namespace.folder / NAME
+    out = namespace.out or namespace.folder / CLAIM
     try:
         out.write_bytes(sealed(encoded(statement), key))
     except OSError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.contract import Contract
-from conformance.errors import ExitStatus
+from conformance.errors import ExitStatus, UsageProblem
 from conformance.gate import Staleness
 from conformance.ledger import CaseRecord, Ledger
 from conformance.redaction import Redaction
@@ -23,6 +23,22 @@ from conformance.verdict import Verdict
 
 WRITTEN = ("report.json", "report.html", "summary.md", case_log.NAME, exchange_log.NAME)
 """What a run writes into its folder, beside pytest's ``junit.xml``."""
+CLAIM = "claim.json"
+"""What ``attest`` writes there, unless it is told otherwise."""
+
+
+def must_not_be_claimed(folder: Path, option: str) -> None:
+    """See that what is about to be written into a folder takes no run away from its claim.
+
+    Raises:
+        UsageProblem: the folder has a claim; ``option`` has named it.
+    """
+    if (folder / CLAIM).exists():
+        raise UsageProblem(
+            f"{folder} has a signed claim, which is worth nothing without the run that it is about",
+            option,
+            f"Name another folder, or take {CLAIM} away if that run is not needed any more.",
+        )
 
 
 class Keeping:

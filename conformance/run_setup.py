@@ -18,7 +18,7 @@ from conformance.errors import CouldNotRun, UsageProblem, nearest
 from conformance.gate import read_baseline
 from conformance.requirements import Registry
 from conformance.run import Gate, Shard
-from conformance.run_keeping import WRITTEN
+from conformance.run_keeping import WRITTEN, must_not_be_claimed
 from conformance.run_workers import WorkerInput
 from conformance.target import Target, TargetOptions
 from conformance.target_file import known_transport, resolve_target, speaking
@@ -58,8 +58,9 @@ def prepare_folder(folder: Path) -> None:
     """Make the folder of the report, without the reports of an earlier run.
 
     Raises:
-        UsageProblem: it cannot be written to.
+        UsageProblem: it cannot be written to, or has a run that was attested, of which nothing may be lost.
     """
+    must_not_be_claimed(folder, "--report-dir")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in WRITTEN:
