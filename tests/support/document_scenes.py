@@ -34,8 +34,9 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "tox -e bench -- --report-only": "the same",
     "python tests/bench/bench.py --report-only --output tests/bench/RESULTS.md": "the same",
     "tox -e compare": "makes an environment, and takes 25 minutes on 2 cores",
-    "tox -e mutation": "makes an environment, and takes 25 minutes on 2 cores",
-    "tox -e faults": "makes an environment, and takes more than an hour",
+    "tox -e mutation": "makes an environment, and takes half an hour on 2 cores",
+    "tox -e faults": "makes an environment, and takes half an hour or more on 2 cores",
+    "tox -e replay": "makes an environment, and takes about an hour on 2 cores",
     "sosoapi-conformance faults --profile quick --profile standard --seeds 5 --natural --in-turn": (
         "takes more than an hour; tests/faults runs a selection"
     ),
