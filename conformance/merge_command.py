@@ -12,7 +12,6 @@ from conformance.report.case_log import read_run
 from conformance.report.rendering import render
 from conformance.report_command import must_be_of
 from conformance.requirements import load_registry
-from conformance.run_keeping import must_not_be_claimed
 from conformance.verdict import LEVELS
 
 
@@ -35,7 +34,6 @@ def run(namespace: argparse.Namespace) -> int:
     for stored in runs:
         must_be_of(contract, stored)
     must_belong_together(runs)
-    must_not_be_claimed(namespace.out, "--out")
     make_room(namespace.out, runs)
     registry = load_registry(contract)
     whole = merged(contract, registry, runs, namespace.require or "")

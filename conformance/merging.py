@@ -18,6 +18,7 @@ from conformance.report.joined_log import named_id, put_together
 from conformance.report.json_report import Decided
 from conformance.requirements import Registry
 from conformance.run import RequiredLevel
+from conformance.run_keeping import must_not_be_claimed
 from conformance.verdict import LEVELS
 
 PARTS: Final = "parts"
@@ -108,8 +109,10 @@ def make_room(out: Path, runs: Sequence[StoredRun]) -> None:
     """Remove the runs that an earlier merge into this folder has kept.
 
     Raises:
-        UsageProblem: one of the runs to be merged lies where they are kept, or what lies there is not of a merge.
+        UsageProblem: the folder has a claim, one of the runs to be merged lies where they are kept, or what lies there
+            is not of a merge.
     """
+    must_not_be_claimed(out, "--out")
     kept = out / PARTS
     folders = {stored.folder.resolve() for stored in runs}
     if out.resolve() in folders or any(kept.resolve() in (folder, *folder.parents) for folder in folders):

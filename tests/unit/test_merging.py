@@ -131,6 +131,16 @@ def test_what_no_merge_has_kept_is_left_alone(runs: list[StoredRun], tmp_path: P
         whole_of(tmp_path / "out", [moved, runs[1]])
 
 
+def test_a_result_with_a_claim_is_not_written_over(runs: list[StoredRun], tmp_path: Path) -> None:
+    """The claim would be about nothing."""
+    whole_of(tmp_path / "out", runs)
+    (tmp_path / "out" / "claim.json").write_text("{}", encoding="utf-8")
+    before = files_in(tmp_path / "out")
+    with pytest.raises(UsageProblem, match="has a signed claim"):
+        whole_of(tmp_path / "out", runs)
+    assert before == files_in(tmp_path / "out")
+
+
 def test_what_was_merged_is_not_merged_again(runs: list[StoredRun], tmp_path: Path) -> None:
     """It would count as a run over its first transport alone."""
     whole_of(tmp_path / "out", runs)
